@@ -1,0 +1,5 @@
+"""Tabiya: a laboratory of chess minds."""
+
+from tabiya._core import __version__
+
+__all__ = ["__version__"]

@@ -1,0 +1,91 @@
+"""What several commands share: limits from options, JSON, progress."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from tabiya.errors import UserError
+from tabiya.player import Limit
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output."""
+    print(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
+    """--movetime, --nodes, --depth: the thought for one move."""
+    parser.add_argument("--movetime", type=float, metavar="MS", help="milliseconds for a move")
+    parser.add_argument("--nodes", type=int, metavar="N", help="positions to look at for a move")
+    parser.add_argument("--depth", type=int, metavar="N", help="plies to look ahead")
+
+
+def limit_from(args: argparse.Namespace, default: Limit | None = None) -> Limit:
+    """The limit that --movetime, --nodes and --depth spell out; `default` if none is given."""
+    if args.movetime is None and args.nodes is None and args.depth is None:
+        return default or Limit(movetime=1.0)
+    try:
+        return Limit(
+            movetime=None if args.movetime is None else args.movetime / 1000,
+            nodes=args.nodes,
+            depth=args.depth,
+        )
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+class Meter(Protocol):
+    """What a long job tells about itself."""
+
+    def advance(self, amount: float = 1) -> None: ...
+    def describe(self, text: str) -> None: ...
+
+
+class _Silent:
+    def advance(self, amount: float = 1) -> None:
+        pass
+
+    def describe(self, text: str) -> None:
+        pass
+
+
+class _Bar:
+    def __init__(self, bar: Any, task: Any) -> None:
+        self._bar, self._task = bar, task
+
+    def advance(self, amount: float = 1) -> None:
+        self._bar.advance(self._task, amount)
+
+    def describe(self, text: str) -> None:
+        self._bar.update(self._task, description=text)
+
+
+@contextmanager
+def progress(description: str, total: float | None, done: float = 0, unit: str = "") -> Iterator[Meter]:
+    """A bar with rate and time left on standard error; nothing where that is no terminal."""
+    if not sys.stderr.isatty():
+        yield _Silent()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Rate(TextColumn):
+        def render(self, task: Any) -> Text:
+            return Text(f"{task.speed:,.0f} {unit}/s" if task.speed else "", style="cyan")
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate(""),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        yield _Bar(bar, bar.add_task(description, total=total, completed=done))

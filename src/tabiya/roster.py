@@ -1,0 +1,36 @@
+"""From a player's written name to the player: the one place that knows every kind.
+
+The trunk never imports a mind, so the arena and the protocols are handed
+`open_player` by the faces. Each kind is a module that is imported only when
+one of its players is asked for.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+
+from tabiya.player import Player, PlayerError, PlayerName
+
+# kind: (module with `open_player(name: PlayerName) -> Player`, what it is)
+KINDS: dict[str, tuple[str, str]] = {
+    "random": ("tabiya.minds.simple.random_mover", "any legal move, each as likely"),
+    "turing": ("tabiya.minds.simple.turing", "Turing's paper machine of 1952"),
+    "montecarlo": ("tabiya.minds.simple.montecarlo", "complete random games from every move"),
+    "human": ("tabiya.protocols.terminal", "a person at the terminal"),
+    "uci": ("tabiya.protocols.engines", "an outside UCI engine: uci:/path/to/engine?Option=value"),
+    "xboard": ("tabiya.protocols.engines", "an outside xboard engine: xboard:/path/to/engine"),
+}
+
+
+def open_player(text: str) -> Player:
+    """The player that `text` names, ready to play."""
+    name = PlayerName.parse(text)
+    if name.kind not in KINDS:
+        close = difflib.get_close_matches(name.kind, KINDS, n=1)
+        hint = f", did you mean {close[0]!r}?" if close else f"; there are {', '.join(KINDS)}"
+        raise PlayerError(f"unknown player {name.kind!r}{hint}")
+    module = importlib.import_module(KINDS[name.kind][0])
+    player = module.open_player(name)
+    assert isinstance(player, Player)
+    return player

@@ -1,0 +1,35 @@
+"""What tests share: a real engine where there is one, the developer's data folder where it is set."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+
+def _required(reason: str) -> None:
+    """Skip with the reason; in CI, where the package must be installed, fail."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{reason}, and CI installs it")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def stockfish() -> str:
+    """The path of a Stockfish, as Debian installs it or from PATH."""
+    path = shutil.which("stockfish") or shutil.which("stockfish", path="/usr/games")
+    if path is None:
+        _required("stockfish is not installed")
+    assert path is not None
+    return path
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The developer's folder of real games, puzzles and books: TABIYA_DATA."""
+    path = os.environ.get("TABIYA_DATA")
+    if not path:
+        pytest.skip("TABIYA_DATA names no data folder")
+    return Path(path)
