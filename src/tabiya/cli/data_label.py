@@ -1,0 +1,113 @@
+"""`tabiya data label`: a teacher's verdict on every position."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from tabiya.cli.common import add_limit_arguments, print_json, progress
+from tabiya.errors import UserError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source",
+        nargs="+",
+        help="an extracted folder, games (.pgn), positions (.fen, .epd) or move labels (.moves, .tsv); "
+        "files may be compressed",
+    )
+    parser.add_argument(
+        "--teacher",
+        default="stockfish",
+        metavar="CMD",
+        help="a UCI engine with its arguments (stockfish)",
+    )
+    add_limit_arguments(parser)
+    parser.add_argument("--all-moves", action="store_true", help="score every legal move, not the position")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="teachers at work at once (1)")
+    parser.add_argument("--out", metavar="DIR", help="where labels go (the folder's labels/, else here)")
+    parser.add_argument("--max", type=int, metavar="N", help="label only the first N positions")
+    parser.add_argument("--hash", type=int, metavar="MB", help="the teacher's Hash option")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="a UCI option of the teacher"
+    )
+    parser.add_argument("--json", action="store_true", help="print the counts as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    from tabiya.data.label import LabelJob
+    from tabiya.data.label_source import tasks_of
+    from tabiya.data.teaching import Teaching
+
+    unlimited = args.depth is None and args.nodes is None and args.movetime is None
+    teaching = Teaching(
+        command=_engine(args.teacher),
+        options=_options(args),
+        depth=5 if unlimited else args.depth,
+        nodes=args.nodes,
+        movetime=None if args.movetime is None else args.movetime / 1000,
+        all_moves=args.all_moves,
+        workers=args.workers,
+    )
+    if args.max is not None and args.max < 1:
+        raise UserError(f"--max must be at least 1, got {args.max}")
+    tasks = [task for source in args.source for task in tasks_of(source, teaching.kind, args.out)]
+    _refuse_doubles([str(task.target) for task in tasks])
+    left, files = args.max, []
+    for task in tasks:
+        if left == 0:
+            break
+        with progress(f"reading {task.name}", None):
+            job = LabelJob(task, teaching, left)
+        with progress(task.name, job.wanted, job.done, unit="positions") as meter:
+            todo = job.wanted - job.done
+            entries = job.run(meter.advance)
+        left = None if left is None else left - job.wanted
+        files.append({"file": str(task.target), "newly_labelled": todo, **entries})
+        if not args.json:
+            print(_line(files[-1]), flush=True)
+    if args.json:
+        total = {name: sum(file[name] for file in files) for name in ("positions", "labelled", "seconds")}
+        print_json({**total, "files": files})
+    return 0
+
+
+def _line(entries: dict[str, Any]) -> str:
+    rate = f", {entries['labelled'] / entries['seconds']:,.0f} a second" if entries["seconds"] >= 1 else ""
+    return (
+        f"{entries['file']}: {entries['labelled']:,} of {entries['positions']:,} positions "
+        f"labelled by {entries['teacher']}{rate}"
+    )
+
+
+def _engine(command: str) -> str:
+    """The command, with the engine's full path where Debian keeps it off the PATH."""
+    import shlex
+    import shutil
+
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(f"cannot read the teacher's command {command!r}: {error}") from None
+    if not words:
+        raise UserError("the teacher's command is empty")
+    found = shutil.which(words[0]) or shutil.which(words[0], path="/usr/games")
+    if found is None:
+        raise UserError(f"no engine {words[0]!r} found: install it, or name another with --teacher")
+    return shlex.join([found, *words[1:]])
+
+
+def _options(args: argparse.Namespace) -> dict[str, str]:
+    options = {} if args.hash is None else {"Hash": str(args.hash)}
+    for text in args.option:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise UserError(f"an engine option reads NAME=VALUE, got {text!r}")
+        options[name.strip()] = value.strip()
+    return options
+
+
+def _refuse_doubles(targets: list[str]) -> None:
+    for target in targets:
+        if targets.count(target) > 1:
+            raise UserError(f"two sources would be labelled into {target}: give each its own --out")

@@ -1,0 +1,193 @@
+"""The teacher at work: who it is, what it may think, and the threads that ask it.
+
+Each worker thread has an engine process of its own and answers chunks of
+positions. A teacher that dies is replaced and asked again; one that dies three
+times of the same chunk ends the work. Nothing here knows where labels are kept.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabiya import _core
+from tabiya.data.label_store import Answer
+from tabiya.data.labels import offsets_of
+from tabiya.data.scale import UNLABELLED, VALUE_MATE
+from tabiya.errors import UserError
+
+TRIES = 3
+"""How often a chunk is given to a teacher that dies of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Teaching:
+    """Who labels, how long it thinks about a position, and what it is asked for."""
+
+    command: str
+    """The engine, as one would start it in a shell."""
+    options: dict[str, str] = field(default_factory=dict)
+    """UCI options, such as Hash."""
+    depth: int | None = None
+    nodes: int | None = None
+    movetime: float | None = None
+    """Seconds."""
+    all_moves: bool = False
+    """A score for every legal move (MultiPV), not one value for the position."""
+    workers: int = 1
+
+    def __post_init__(self) -> None:
+        given = [limit for limit in (self.depth, self.nodes, self.movetime) if limit is not None]
+        if not given:
+            raise UserError("say how much the teacher may think: --depth, --nodes or --movetime")
+        if min(given) <= 0:
+            raise UserError(f"a teacher's limit must be positive, got {min(given)}")
+        if self.workers < 1:
+            raise UserError(f"there must be at least one worker, got {self.workers}")
+
+    @property
+    def kind(self) -> Literal["i16", "moves"]:
+        return "moves" if self.all_moves else "i16"
+
+    @property
+    def limit(self) -> dict[str, float]:
+        limits = {"depth": self.depth, "nodes": self.nodes, "movetime": self.movetime}
+        return {name: value for name, value in limits.items() if value is not None}
+
+    @property
+    def chunk(self) -> int:
+        """Positions that are done or lost together: a second's work or so, by the limit alone."""
+        size = 1024
+        if self.nodes is not None:
+            size = min(size, 1_000_000 // self.nodes)
+        if self.movetime is not None:
+            size = min(size, int(2 / self.movetime))
+        if self.depth is not None and self.nodes is None and self.movetime is None:
+            size = 1024 if self.depth <= 6 else 256 if self.depth <= 10 else 32
+        return max(1, size // 16 if self.all_moves else size)
+
+    def open_teacher(self) -> _core.Teacher:
+        return _core.Teacher(self.command, self.options, timeout=60.0 + 2 * (self.movetime or 0.0))
+
+
+class Workers:
+    """Threads with a teacher each, that answer chunk after chunk."""
+
+    def __init__(
+        self,
+        teaching: Teaching,
+        packed: NDArray[np.uint8],
+        bounds: Callable[[int], tuple[int, int]],
+        chunks: list[int],
+        idle: list[_core.Teacher],
+    ) -> None:
+        self._teaching, self._packed, self._bounds, self._idle = teaching, packed, bounds, idle
+        self._todo = deque(chunks)
+        self._done: queue.Queue[tuple[int, Answer] | BaseException | None] = queue.Queue()
+        self._stopping = threading.Event()
+        count = min(teaching.workers, len(chunks))
+        self._threads = [
+            threading.Thread(target=self._work, args=(idle.pop() if idle else None,), daemon=True)
+            for _ in range(count)
+        ]
+
+    def answers(self) -> Iterator[tuple[int, Answer]]:
+        """Chunks with their answers as they come; the first failure is raised."""
+        for thread in self._threads:
+            thread.start()
+        at_work = len(self._threads)
+        while at_work:
+            item = self._done.get()
+            if isinstance(item, BaseException):
+                raise item
+            if item is None:
+                at_work -= 1
+            else:
+                yield item
+
+    def stop(self) -> None:
+        """Let each worker finish its chunk, but do not wait for a teacher that hangs."""
+        self._stopping.set()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(timeout=5.0)
+        for teacher in self._idle:
+            teacher.close()
+
+    def _work(self, teacher: _core.Teacher | None) -> None:
+        pupil = Pupil(self._teaching, teacher)
+        try:
+            while not self._stopping.is_set():
+                try:
+                    chunk = self._todo.popleft()
+                except IndexError:
+                    break
+                first, end = self._bounds(chunk)
+                packed = np.ascontiguousarray(self._packed[first:end])
+                self._done.put((chunk, pupil.ask(packed, f"positions {first + 1} to {end}")))
+            self._done.put(None)
+        except BaseException as error:
+            self._done.put(error)
+        finally:
+            pupil.close()
+
+
+class Pupil:
+    """Asks one teacher about chunks, and takes a new one if it dies."""
+
+    def __init__(self, teaching: Teaching, teacher: _core.Teacher | None = None) -> None:
+        self._teaching, self._teacher = teaching, teacher
+
+    def ask(self, packed: NDArray[np.uint8], where: str) -> Answer:
+        """The labels of one chunk; `where` names it in an error."""
+        for attempt in range(TRIES):
+            try:
+                return self._ask(packed)
+            except _core.TeacherError as error:
+                self.close()
+                if attempt == TRIES - 1:
+                    raise UserError(
+                        f"the teacher failed {TRIES} times on {where}: {error}; what was finished is kept, "
+                        "the same command goes on from there"
+                    ) from None
+        raise AssertionError("unreachable")
+
+    def _ask(self, packed: NDArray[np.uint8]) -> Answer:
+        if self._teacher is None:
+            self._teacher = self._teaching.open_teacher()
+        self._teacher.new_game()
+        moves = np.diff(_core.legal_indices(packed, "uci")[0])
+        open_ones = np.flatnonzero(moves)
+        limit: dict[str, Any] = dict(self._teaching.limit)
+        if self._teaching.all_moves:
+            offsets, scores = self._teacher.all_moves(packed[open_ones], **limit)
+            if not np.array_equal(np.diff(offsets), moves[open_ones]):
+                raise _core.TeacherError("it did not score every legal move")
+            return offsets_of(moves), scores
+        values = np.empty(len(packed), np.int16)
+        values[open_ones] = self._teacher.values(packed[open_ones], **limit)
+        for i in np.flatnonzero(moves == 0):
+            values[i] = final_value(packed[i])
+        if np.any(values == UNLABELLED):
+            raise _core.TeacherError("it left a position without a score")
+        return values
+
+    def close(self) -> None:
+        if self._teacher is not None:
+            self._teacher.close()
+            self._teacher = None
+
+
+def final_value(packed: NDArray[np.uint8]) -> int:
+    """The value, from White's view, of a position without legal moves: mate, or the stalemate's 0."""
+    board = _core.Board.from_packed(packed.tobytes())
+    if not board.is_check:
+        return 0
+    return -VALUE_MATE if board.white_to_move else VALUE_MATE
