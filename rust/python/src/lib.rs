@@ -1,1 +1,18 @@
+//! `tabiya._core`: parse, release the GIL, delegate. What it offers is typed in `src/tabiya/_core.pyi`.
 
+mod arrays;
+mod board;
+mod encoders;
+mod errors;
+mod names;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    errors::register(module)?;
+    board::register(module)?;
+    encoders::register(module)?;
+    Ok(())
+}
