@@ -8,7 +8,8 @@ raises `IllegalError`, a `ValueError` of its own.
 """
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, final
+from os import PathLike
+from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,3 +124,44 @@ class Teacher:
         movetime: float | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.int16]]: ...
     def close(self) -> None: ...
+
+@final
+class Exclusion:
+    """Positions on the lines of a puzzle file and one ply from them."""
+
+    def __new__(cls) -> Exclusion: ...
+    def __len__(self) -> int: ...
+    def add_line(self, fen: str, moves: Sequence[str]) -> None: ...
+    def near(self, packed: NDArray[np.uint8]) -> list[bool]: ...
+
+@final
+class ExtractionMemory:
+    """What an extraction remembers from one source to the next."""
+
+    def __new__(cls) -> ExtractionMemory: ...
+    def recall(self, records: NDArray[np.uint8], filters: dict[str, Any]) -> None: ...
+
+@final
+class Extraction:
+    """One PGN file being extracted, shard after shard."""
+
+    def __new__(
+        cls,
+        path: str | PathLike[str],
+        filters: dict[str, Any],
+        exclusion: Exclusion | None = None,
+        evals: NDArray[np.int16] | None = None,
+        threads: int = 1,
+        skip_games: int = 0,
+        skip_plies: int = 0,
+    ) -> Extraction: ...
+    def write_shard(
+        self,
+        train: str | PathLike[str],
+        validation: str | PathLike[str],
+        limit: int,
+        memory: ExtractionMemory,
+    ) -> dict[str, Any]: ...
+
+def pgn_records(path: str | PathLike[str], threads: int = 1) -> NDArray[np.uint8]: ...
+def pgn_games(path: str | PathLike[str]) -> list[tuple[int, str]]: ...

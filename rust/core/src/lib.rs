@@ -8,17 +8,18 @@
 pub mod encode;
 pub mod error;
 pub mod exclusion;
-//pub mod extract;
+pub mod extract;
 pub mod game;
 pub mod move_code;
 pub mod move_index;
 pub mod packed;
-//pub mod pgn;
+pub mod pgn;
 pub mod playout;
 pub mod rules;
 pub mod seen;
 pub mod source;
-//pub mod teacher;
+pub mod split;
+pub mod teacher;
 
 pub use error::Error;
 pub use shakmaty::{Chess, Color, Move, Position, Square};

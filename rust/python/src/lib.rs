@@ -4,7 +4,9 @@ mod arrays;
 mod board;
 mod encoders;
 mod errors;
+mod extraction;
 mod names;
+mod teacher;
 
 use pyo3::prelude::*;
 
@@ -14,5 +16,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(module)?;
     board::register(module)?;
     encoders::register(module)?;
+    extraction::register(module)?;
+    module.add_class::<teacher::Teacher>()?;
     Ok(())
 }

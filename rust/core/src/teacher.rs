@@ -1,0 +1,286 @@
+//! A UCI engine that labels positions: one process, asked one position after another.
+//!
+//! python-chess drives engines that play; labelling asks thousands of
+//! questions a second, so the conversation is held here, with nothing in
+//! between.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
+use shakmaty::{Chess, Color, Position};
+
+use crate::error::{Error, Result};
+use crate::packed::{self, Packed};
+use crate::pgn::{LARGEST_EVAL, MATE};
+use crate::rules;
+
+/// In move labels a mate in n is ±(MOVE_MATE − n).
+pub const MOVE_MATE: i16 = 30000;
+const LARGEST_MOVE_SCORE: i16 = 29000;
+/// More lines than any position has legal moves.
+const EVERY_MOVE: u32 = 256;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Thought {
+    pub depth: Option<u32>,
+    pub nodes: Option<u64>,
+    /// Seconds.
+    pub movetime: Option<f64>,
+}
+
+impl Thought {
+    fn command(&self) -> Result<String> {
+        let mut command = String::from("go");
+        if let Some(depth) = self.depth {
+            command += &format!(" depth {depth}");
+        }
+        if let Some(nodes) = self.nodes {
+            command += &format!(" nodes {nodes}");
+        }
+        if let Some(seconds) = self.movetime {
+            command += &format!(" movetime {}", (seconds * 1000.0).round().max(1.0) as u64);
+        }
+        if command == "go" {
+            return Err(Error::Teacher("a teacher needs a limit: depth, nodes or movetime".into()));
+        }
+        Ok(command)
+    }
+}
+
+/// A score from the side to move's view.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Score {
+    Centipawns(i32),
+    /// Positive: the mover mates in n; zero or negative: it is mated.
+    Mate(i32),
+}
+
+impl Score {
+    fn number(self, mate: i16, largest: i16) -> i16 {
+        match self {
+            Score::Centipawns(cp) => cp.clamp(i32::from(-largest), i32::from(largest)) as i16,
+            Score::Mate(n) if n > 0 => mate - n.min(255) as i16,
+            Score::Mate(n) => -(mate - n.unsigned_abs().min(255) as i16),
+        }
+    }
+}
+
+pub struct Teacher {
+    command: String,
+    child: Child,
+    input: ChildStdin,
+    answers: Receiver<Vec<String>>,
+    timeout: Duration,
+    pub name: String,
+    lines: u32,
+}
+
+impl Teacher {
+    /// Start the engine and set its options.
+    pub fn start(command: &str, options: &[(String, String)], timeout: Duration) -> Result<Teacher> {
+        let mut child = Command::new(command)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| Error::Teacher(format!("cannot start the teacher {command}: {error}")))?;
+        let input = child.stdin.take().expect("a piped stdin");
+        let output = BufReader::new(child.stdout.take().expect("a piped stdout"));
+        let (send, answers) = unbounded();
+        // One message per answer, not per line: the engine is asked thousands of times a second.
+        thread::spawn(move || {
+            let mut answer = Vec::new();
+            for line in output.split(b'\n') {
+                let Ok(line) = line else { break };
+                let line = String::from_utf8_lossy(&line).trim().to_string();
+                let ends = ["bestmove", "uciok", "readyok"].iter().any(|word| line.starts_with(word));
+                answer.push(line);
+                if ends && send.send(std::mem::take(&mut answer)).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut teacher =
+            Teacher { command: command.into(), child, input, answers, timeout, name: command.into(), lines: 1 };
+        teacher.say("uci")?;
+        for line in teacher.answer("uciok")? {
+            if let Some(name) = line.strip_prefix("id name ") {
+                teacher.name = name.to_string();
+            }
+        }
+        for (name, value) in options {
+            teacher.say(&format!("setoption name {name} value {value}"))?;
+        }
+        teacher.ready()?;
+        Ok(teacher)
+    }
+
+    fn say(&mut self, text: &str) -> Result<()> {
+        writeln!(self.input, "{text}").map_err(|_| self.died())
+    }
+
+    fn died(&mut self) -> Error {
+        let status = self.child.try_wait().ok().flatten().map_or(String::new(), |status| format!(" ({status})"));
+        Error::Teacher(format!("the teacher {} died{status}", self.command))
+    }
+
+    /// The lines up to and with the one that starts with `last`.
+    fn answer(&mut self, last: &str) -> Result<Vec<String>> {
+        loop {
+            match self.answers.recv_timeout(self.timeout) {
+                Ok(lines) if lines.last().is_some_and(|line| line.starts_with(last)) => return Ok(lines),
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(self.died()),
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(Error::Teacher(format!(
+                        "the teacher {} gave no {last} for {:.0} seconds",
+                        self.command,
+                        self.timeout.as_secs_f64()
+                    )));
+                }
+            }
+        }
+    }
+
+    fn ready(&mut self) -> Result<()> {
+        self.say("isready")?;
+        self.answer("readyok").map(drop)
+    }
+
+    /// Forget earlier positions, so that what follows depends on nothing before it.
+    pub fn new_game(&mut self) -> Result<()> {
+        self.say("ucinewgame")?;
+        self.ready()
+    }
+
+    fn set_lines(&mut self, lines: u32) -> Result<()> {
+        if self.lines != lines {
+            self.say(&format!("setoption name MultiPV value {lines}"))?;
+            self.ready()?;
+            self.lines = lines;
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, position: &Chess, go: &str) -> Result<Vec<String>> {
+        let fen = rules::to_fen(position);
+        self.say(&format!("position fen {fen}\n{go}"))?;
+        self.answer("bestmove")
+    }
+
+    /// One value per position, from White's view; ±(10000 − n) is mate in n.
+    pub fn values(&mut self, positions: &[Packed], thought: &Thought) -> Result<Vec<i16>> {
+        let go = thought.command()?;
+        self.set_lines(1)?;
+        let mut values = Vec::with_capacity(positions.len());
+        for packed in positions {
+            let position = packed::unpack(packed)?;
+            let score = if position.legal_moves().is_empty() {
+                if position.is_check() { Score::Mate(0) } else { Score::Centipawns(0) }
+            } else {
+                let answer = self.ask(&position, &go)?;
+                final_score(&answer).ok_or_else(|| self.scoreless(&position))?
+            };
+            let value = score.number(MATE, LARGEST_EVAL);
+            values.push(if position.turn() == Color::White { value } else { -value });
+        }
+        Ok(values)
+    }
+
+    /// Every legal move's score from the side to move's view, in the order of UCI strings.
+    pub fn all_moves(&mut self, positions: &[Packed], thought: &Thought) -> Result<(Vec<i64>, Vec<i16>)> {
+        let go = thought.command()?;
+        self.set_lines(EVERY_MOVE)?;
+        let (mut offsets, mut scores) = (vec![0i64], Vec::new());
+        for packed in positions {
+            let position = packed::unpack(packed)?;
+            let moves = rules::legal_moves_in_uci_order(&position);
+            if !moves.is_empty() {
+                let answer = self.ask(&position, &go)?;
+                for m in moves {
+                    let text = rules::uci(m);
+                    let score = score_of(&answer, &text).ok_or_else(|| self.scoreless(&position))?;
+                    scores.push(score.number(MOVE_MATE, LARGEST_MOVE_SCORE));
+                }
+            }
+            offsets.push(scores.len() as i64);
+        }
+        Ok((offsets, scores))
+    }
+
+    fn scoreless(&self, position: &Chess) -> Error {
+        Error::Teacher(format!("the teacher {} gave no score for {}", self.command, rules::to_fen(position)))
+    }
+}
+
+impl Drop for Teacher {
+    fn drop(&mut self) {
+        let _ = self.say("quit");
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The score in an info line, and whether it is a mere bound.
+fn score_in(line: &str) -> Option<(Score, bool)> {
+    let mut words = line.split_ascii_whitespace();
+    words.find(|word| *word == "score")?;
+    let (kind, number) = (words.next()?, words.next()?.parse().ok()?);
+    let bound = matches!(words.next(), Some("lowerbound" | "upperbound"));
+    match kind {
+        "cp" => Some((Score::Centipawns(number), bound)),
+        "mate" => Some((Score::Mate(number), bound)),
+        _ => None,
+    }
+}
+
+/// The last exact score of an answer, or the last bound if there is none.
+fn final_score(answer: &[String]) -> Option<Score> {
+    let scores = || answer.iter().rev().filter(|line| line.starts_with("info")).filter_map(|line| score_in(line));
+    scores().find(|(_, bound)| !bound).or_else(|| scores().next()).map(|(score, _)| score)
+}
+
+/// The last score given to a line that starts with `move_text`.
+fn score_of(answer: &[String], move_text: &str) -> Option<Score> {
+    let of_move = |line: &&String| {
+        let mut words = line.split_ascii_whitespace().skip_while(|word| *word != "pv");
+        words.next().is_some() && words.next() == Some(move_text)
+    };
+    answer.iter().rev().filter(of_move).find_map(|line| score_in(line)).map(|(score, _)| score)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(lines: &[&str]) -> Vec<String> {
+        lines.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_exact_score_is_preferred_to_a_later_bound() {
+        let lines = answer(&["info depth 5 score cp 31 pv e2e4", "info depth 6 score cp 90 lowerbound pv e2e4"]);
+        assert_eq!(final_score(&lines), Some(Score::Centipawns(31)));
+    }
+
+    #[test]
+    fn each_move_takes_its_latest_score() {
+        let lines = answer(&[
+            "info depth 1 multipv 2 score cp 5 pv d2d4",
+            "info depth 2 multipv 1 score mate -3 pv d2d4 e7e5",
+            "info depth 2 multipv 2 score cp 7 pv e2e4",
+        ]);
+        assert_eq!(score_of(&lines, "d2d4"), Some(Score::Mate(-3)));
+        assert_eq!(score_of(&lines, "d7d5"), None);
+    }
+
+    #[test]
+    fn mates_keep_their_distance_and_sign() {
+        assert_eq!(Score::Mate(2).number(MATE, LARGEST_EVAL), 9998);
+        assert_eq!(Score::Mate(0).number(MATE, LARGEST_EVAL), -10000);
+        assert_eq!(Score::Mate(-4).number(MOVE_MATE, LARGEST_MOVE_SCORE), -29996);
+    }
+}
