@@ -25,9 +25,15 @@ def run(args: argparse.Namespace) -> int:
         if args.protocol == "uci":
             from tabiya.protocols import uci_server
 
-            uci_server.serve(player)
+            uci_server.serve(player, centipawns=_centipawns)
         else:
             from tabiya.protocols import xboard_server
 
-            xboard_server.serve(player)
+            xboard_server.serve(player, centipawns=_centipawns)
     return 0
+
+
+def _centipawns(points: float) -> float:
+    from tabiya.data.scale import centipawns
+
+    return centipawns(points)

@@ -36,9 +36,7 @@ from tabiya.player import (
 )
 from tabiya.protocols.engine_process import EngineProcess
 from tabiya.protocols.python_chess import to_python_chess
-
-MATE_SCORE = 30_000
-"""A mate in n is ±(MATE_SCORE − n), as `Decision.score` has it."""
+from tabiya.protocols.scores import MATE_SCORE
 
 _STOP_AGAIN_SECONDS = 0.2
 

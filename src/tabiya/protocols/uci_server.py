@@ -19,10 +19,9 @@ from tabiya import __version__
 from tabiya._core import Board
 from tabiya.player import Decision, Limit, Player, PlayerOption
 from tabiya.protocols.lines import LineWriter, spoken_lines
+from tabiya.protocols.scores import Centipawns, mate_in, shown_score
 from tabiya.protocols.thinking import Thought
 
-MATE_SCORE = 30_000
-_MATE_RANGE = 1_000
 _LARGEST_NUMBER = 10**12
 _STOP_SECONDS = 10.0
 _QUIT_SECONDS = 2.0
@@ -45,9 +44,12 @@ def serve(
 class UciServer:
     """The state between commands: the position, the search, two options of our own."""
 
-    def __init__(self, player: Player, write: Callable[[str], None]) -> None:
+    def __init__(
+        self, player: Player, write: Callable[[str], None], centipawns: Centipawns | None = None
+    ) -> None:
         self._player = player
         self._write = write
+        self._centipawns = centipawns
         self._board = Board()
         self._thought: Thought | None = None
         self._pondered: tuple[Board, Limit] | None = None
@@ -214,7 +216,7 @@ class UciServer:
             self._say(f"{self._player.name} failed: {answer}")
             self._write("bestmove 0000")
             return
-        self._write(info_line(answer, self._show_wdl))
+        self._write(info_line(answer, shown_score(answer, self._centipawns), self._show_wdl))
         ponder = f" ponder {answer.pv[1]}" if len(answer.pv) > 1 and answer.pv[0] == answer.move else ""
         self._write(f"bestmove {answer.move}{ponder}")
 
@@ -235,13 +237,13 @@ class UciServer:
     }
 
 
-def info_line(decision: Decision, show_wdl: bool) -> str:
+def info_line(decision: Decision, score: float | None, show_wdl: bool) -> str:
     """What a decision says of itself, as one `info` line."""
     words = ["info"]
     if decision.depth is not None:
         words.append(f"depth {decision.depth}")
-    if decision.score is not None:
-        words.append(f"score {_spoken_score(decision.score)}")
+    if score is not None:
+        words.append(f"score {_spoken_score(score)}")
     if show_wdl and decision.wdl is not None:
         win, draw = round(1000 * decision.wdl[0]), round(1000 * decision.wdl[1])
         words.append(f"wdl {win} {draw} {1000 - win - draw}")
@@ -254,10 +256,8 @@ def info_line(decision: Decision, show_wdl: bool) -> str:
 
 
 def _spoken_score(score: float) -> str:
-    moves = MATE_SCORE - abs(score)
-    if moves < _MATE_RANGE:
-        return f"mate {round(moves if score > 0 else -moves)}"
-    return f"cp {round(score)}"
+    mate = mate_in(score)
+    return f"cp {round(score)}" if mate is None else f"mate {mate}"
 
 
 def _option_line(option: PlayerOption) -> str:

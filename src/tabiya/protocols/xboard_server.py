@@ -19,11 +19,10 @@ from tabiya import __version__
 from tabiya._core import Board, IllegalError
 from tabiya.player import Decision, Player, PlayerOption
 from tabiya.protocols.lines import LineWriter, spoken_lines
+from tabiya.protocols.scores import Centipawns, mate_in, shown_score
 from tabiya.protocols.thinking import Thought
 from tabiya.protocols.xboard_clock import XboardClock
 
-MATE_SCORE = 30_000
-_MATE_RANGE = 1_000
 _XBOARD_MATE = 100_000
 _QUIT_SECONDS = 2.0
 _STOP_SECONDS = 10.0
@@ -36,9 +35,13 @@ def serve(
     player: Player,
     lines: Iterable[bytes] | None = None,
     write: Callable[[str], None] | None = None,
+    centipawns: Centipawns | None = None,
 ) -> None:
-    """Speak xboard for `player` until `quit` or the end of input."""
-    server = XboardServer(player, write or LineWriter())
+    """Speak xboard for `player` until `quit` or the end of input.
+
+    `centipawns` turns the expected points of a player without scores into one.
+    """
+    server = XboardServer(player, write or LineWriter(), centipawns)
     for line in spoken_lines(sys.stdin.buffer if lines is None else lines):
         if not server.handle(line):
             break
@@ -52,9 +55,12 @@ class XboardServer:
     game whole between them.
     """
 
-    def __init__(self, player: Player, write: Callable[[str], None]) -> None:
+    def __init__(
+        self, player: Player, write: Callable[[str], None], centipawns: Centipawns | None = None
+    ) -> None:
         self._player = player
         self._write = write
+        self._centipawns = centipawns
         self._lock = threading.RLock()
         self._board = Board()
         self._clock = XboardClock()
@@ -122,7 +128,7 @@ class XboardServer:
             self._write(f"Illegal move (not your turn): {_printable(text)}")
             return
         try:
-            move = self._board.parse(text)
+            move = text.lower() if self._board.is_legal(text.lower()) else self._board.parse(text)
         except IllegalError:
             self._write(f"Illegal move: {_printable(text)}")
             return
@@ -216,7 +222,7 @@ class XboardServer:
     def _move(self, decision: Decision) -> None:
         self._last = decision
         if self._post:
-            self._write(post_line(decision))
+            self._write(post_line(decision, shown_score(decision, self._centipawns)))
         if decision.wants == "resign":
             self._write("resign")
             self._over = True
@@ -344,17 +350,15 @@ class XboardServer:
     )  # fmt: skip
 
 
-def post_line(decision: Decision) -> str:
+def post_line(decision: Decision, score: float | None) -> str:
     """Thinking output: depth, score in centipawns, time in centiseconds, nodes, line.
 
     The field for the score cannot be left empty; a player without one shows 0.
     """
-    score = decision.score or 0.0
-    mate_in = MATE_SCORE - abs(score)
-    if mate_in < _MATE_RANGE:
-        shown = round(_XBOARD_MATE + mate_in) * (1 if score > 0 else -1)
-    else:
-        shown = round(score)
+    mate = None if score is None else mate_in(score)
+    shown = round(score or 0.0)
+    if mate is not None:
+        shown = mate + (_XBOARD_MATE if mate > 0 else -_XBOARD_MATE)
     line = " ".join(decision.pv or (decision.move,))
     return f"{decision.depth or 1} {shown} {round(100 * decision.seconds)} {decision.nodes} {line}"
 

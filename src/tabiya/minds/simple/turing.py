@@ -33,12 +33,10 @@ from tabiya.minds.simple.settings import apply, find_option, whole_number
 from tabiya.minds.simple.turing_value import PIECE_VALUES, gives_mate, material_ratio, position_play
 from tabiya.player import Decision, Limit, Player, PlayerName, PlayerOption, ScoredMove
 from tabiya.protocols.python_chess import to_python_chess
+from tabiya.protocols.scores import mate_score
 
 MATE = 1e6
 """Beyond any ratio of material; a mate further away counts a little less."""
-
-MATE_SCORE = 30_000
-"""As `Decision.score` has it: a mate in n is ±(30000 − n)."""
 
 _EQUAL = 1.0
 _OPTIONS = (PlayerOption("Depth", "spin", "2", low=1, high=6),)
@@ -84,7 +82,8 @@ class Turing(Player):
         return Decision(
             move=best[2],
             score=_mate_score(best[0]),
-            moves=tuple(ScoredMove(move) for _value, _play, move in ranked),
+            # No chance is involved: of the moves of equal value the first is always played.
+            moves=tuple(ScoredMove(each[2], p=1.0 if each is best else 0.0) for each in ranked),
             nodes=search.seen,
             depth=depth,
             seconds=time.perf_counter() - began,
@@ -218,4 +217,5 @@ def _mate_score(value: float) -> float | None:
     plies = MATE - abs(value)
     if plies > 1000:
         return None
-    return math.copysign(MATE_SCORE - (int(plies) + 1) // 2, value)
+    moves = (int(plies) + 1) // 2
+    return mate_score(moves if value > 0 else -moves)
