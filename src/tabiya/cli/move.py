@@ -60,16 +60,22 @@ def _candidate(move: str, p: float | None, score: float | None) -> dict[str, Any
 
 
 def _print(answer: dict[str, Any], board: Any) -> None:
-    from tabiya.protocols.scores import mate_in
-
     print(f"{answer['san']}  ({answer['move']})")
     if answer["wdl"] is not None:
         win, draw, loss = (f"{100 * each:.1f} %" for each in answer["wdl"])
         print(f"  win {win}, draw {draw}, loss {loss}")
     if answer["score"] is not None:
-        mate = mate_in(answer["score"])
-        print(f"  score {answer['score'] / 100:+.2f}" if mate is None else f"  mate in {mate}")
+        print(f"  {_shown(answer['score'])}")
     print(f"  {answer['nodes']:,} nodes, {answer['ms']:g} ms")
     for each in answer["moves"][:5]:
-        share = f"{100 * each['p']:5.1f} %" if "p" in each else f"{each.get('score', 0) / 100:+7.2f}"
-        print(f"  {share}  {board.san(each['move'])}")
+        worth = (
+            f"{100 * each['p']:.1f} %" if "p" in each else _shown(each["score"]) if "score" in each else ""
+        )
+        print(f"  {board.san(each['move']):<8}{worth}")
+
+
+def _shown(score: float) -> str:
+    from tabiya.protocols.scores import mate_in
+
+    mate = mate_in(score)
+    return f"score {score / 100:+.2f}" if mate is None else f"mate in {mate}"

@@ -31,10 +31,16 @@ _GO_WORDS = (*_GO_NUMBERS, "infinite", "ponder", "searchmoves")
 
 
 def serve(
-    player: Player, lines: Iterable[bytes] | None = None, write: Callable[[str], None] | None = None
+    player: Player,
+    lines: Iterable[bytes] | None = None,
+    write: Callable[[str], None] | None = None,
+    centipawns: Centipawns | None = None,
 ) -> None:
-    """Speak UCI for `player` until `quit` or the end of input."""
-    server = UciServer(player, write or LineWriter())
+    """Speak UCI for `player` until `quit` or the end of input.
+
+    `centipawns` turns the expected points of a player without scores into one.
+    """
+    server = UciServer(player, write or LineWriter(), centipawns)
     for line in spoken_lines(sys.stdin.buffer if lines is None else lines):
         if not server.handle(line):
             break
