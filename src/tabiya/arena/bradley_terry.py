@@ -125,7 +125,7 @@ class _Problem:
         dispersion = shown / (self.games * expected * (1 - expected)).sum()
         # All draws show no spread at all; one game's worth of doubt is kept.
         dispersion = min(1.0, max(float(dispersion), 1 / float(self.games.sum())))
-        covariance: NDArray[np.float64] = np.linalg.inv(information + self.floating) * dispersion
+        covariance = np.asarray(np.linalg.inv(information + self.floating) * dispersion, dtype=np.float64)
         if self.floating.any():
             # Against the average of the list: what shifts all ratings alike is no error.
             centre = np.eye(len(covariance))

@@ -1,0 +1,96 @@
+"""`tabiya tournament A B C …`: everyone against everyone, and a rating list."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tabiya.cli.arena_options import DEFAULT_OUT, add_arena_arguments, anchors_from, plan_from
+from tabiya.cli.common import print_json, progress
+
+if TYPE_CHECKING:
+    from tabiya.arena.tournament import Form, TournamentStatus
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("players", nargs="+", metavar="PLAYER", help="two or more players")
+    add_arena_arguments(parser, "games of each pairing")
+    parser.add_argument("--gauntlet", action="store_true", help="the first player against each of the others")
+    parser.add_argument(
+        "--anchor",
+        action="append",
+        metavar="NAME=RATING",
+        help="a known rating; may be given often",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from tabiya.arena.tournament import run_tournament, tournament_fixtures
+    from tabiya.roster import open_player
+
+    form: Form = "gauntlet" if args.gauntlet else "round-robin"
+    anchors = anchors_from(args.anchor)
+    plan = plan_from(args, args.players)
+    settings = plan.settings("tournament", form=form)
+    folder = Path(args.out) if args.out else plan.folder(settings, Path(DEFAULT_OUT))
+    seen = 0
+    with progress("tournament", len(tournament_fixtures(len(args.players), args.games, form))) as meter:
+
+        def watch(status: TournamentStatus) -> None:
+            nonlocal seen
+            meter.describe(status.last)
+            meter.advance(status.games - seen)
+            seen = status.games
+
+        try:
+            result = run_tournament(
+                plan,
+                folder,
+                open_player,
+                form=form,
+                anchors=anchors,
+                pgn=Path(args.pgn) if args.pgn else None,
+                watch=watch,
+            )
+        except KeyboardInterrupt:
+            print(f"tabiya: {seen} games are kept in {folder}; the same command goes on", file=sys.stderr)
+            raise
+    if args.json:
+        print_json(result)
+    else:
+        print(f"{result['games']} games")
+        print(rating_lines(result["ratings"]))
+        print(_table(result["cross_table"]))
+        print(f"  games {result['pgn']}, result {folder / 'result.json'}")
+    return 0
+
+
+def rating_lines(ratings: dict[str, Any]) -> str:
+    """The rating list, for people."""
+    width = max((len(player["name"]) for player in ratings["players"]), default=0)
+    lines = []
+    for place, player in enumerate(ratings["players"], 1):
+        rating = "     ?" if player["rating"] is None else f"{player['rating']:6.0f}"
+        low, high = ("no bound" if end is None else f"{end:.0f}" for end in player["rating_95"])
+        interval = "anchor" if player["anchor"] else f"{low} to {high}"
+        spread = player["anchor_spread"]
+        apart = f"  anchors say {spread[0]:.0f} to {spread[1]:.0f}" if spread and not player["anchor"] else ""
+        lines.append(
+            f"{place:3} {player['name']:<{width}} {rating}  {interval:<16} {player['games']:5} games "
+            f"{100 * player['score_share']:5.1f} %{apart}"
+        )
+    low, high = ratings["white_advantage_95"]
+    lines.append(f"  White's advantage {ratings['white_advantage']:.0f} Elo (95 %: {low:.0f} to {high:.0f})")
+    lines += [f"  {note}" for note in ratings["notes"]]
+    return "\n".join(lines)
+
+
+def _table(table: dict[str, Any]) -> str:
+    """Wins-losses-draws of each against each, by place."""
+    lines = ["  wins-losses-draws against each place:"]
+    for place, row in enumerate(table["rows"], 1):
+        cells = " ".join(f"{cell or '·':>9}" for cell in row["against"])
+        lines.append(f"{place:3} {row['points']:7.1f} {cells}")
+    return "\n".join(lines)
