@@ -334,7 +334,7 @@ def test_the_manifest_names_the_sources_by_sum_and_size(tmp_path: Path) -> None:
             "broken": 1,
         }
     ]
-    assert manifest["counts"] == {"positions": 1, "broken": 1}
+    assert manifest["counts"] == {"positions_kept": 1, "lines_broken": 1}
 
 
 def test_an_import_never_touches_a_folder_that_holds_something(tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ def _manifest(sources: list[dict[str, Any]], shards: list[dict[str, Any]], found
         "options": {"from": "jsonl"},
         "sources": sources,
         "shards": shards,
-        "counts": {"positions": found.train + found.validation, "broken": found.broken},
+        "counts": {"positions_kept": found.train + found.validation, "lines_broken": found.broken},
         "broken": found.named,
     }
 

@@ -30,8 +30,8 @@ RATING_STEP = 100
 PLY_STEP = 10
 RATING_BINS = 65536 // RATING_STEP + 1
 PLY_BINS = 65536 // PLY_STEP + 1
-MATE = 9000
-"""An evaluation this large is a mate, ±(10000 − n)."""
+MATE = 9500
+"""Beyond this an evaluation is a mate, ±(10000 − n); none in centipawns is larger."""
 
 SPLITS: tuple[Split, ...] = ("train", "validation")
 
