@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--teacher",
         default="stockfish",
         metavar="CMD",
-        help="a UCI engine with its arguments (stockfish)",
+        help="a UCI engine (stockfish)",
     )
     add_limit_arguments(parser)
     parser.add_argument("--all-moves", action="store_true", help="score every legal move, not the position")
@@ -81,20 +81,13 @@ def _line(entries: dict[str, Any]) -> str:
 
 
 def _engine(command: str) -> str:
-    """The command, with the engine's full path where Debian keeps it off the PATH."""
-    import shlex
+    """The engine's full path, also where Debian keeps it off the PATH."""
     import shutil
 
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise UserError(f"cannot read the teacher's command {command!r}: {error}") from None
-    if not words:
-        raise UserError("the teacher's command is empty")
-    found = shutil.which(words[0]) or shutil.which(words[0], path="/usr/games")
+    found = shutil.which(command) or shutil.which(command, path="/usr/games")
     if found is None:
-        raise UserError(f"no engine {words[0]!r} found: install it, or name another with --teacher")
-    return shlex.join([found, *words[1:]])
+        raise UserError(f"no engine {command!r} found: install it, or name another with --teacher")
+    return found
 
 
 def _options(args: argparse.Namespace) -> dict[str, str]:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import lzma
 import os
 import struct
-import warnings
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -205,9 +204,10 @@ def _parse_text(path: Path, batch: list[tuple[int, str]]) -> MoveLabels:
             raise UserError(f"{path}, line {number}: expected FEN, a tab and scores, found {text[:60]!r}")
     packed = pack_lines(path, [(number, f[0]) for (number, _), f in zip(batch, parts, strict=True)])
     counts = np.fromiter((len(f[1].split()) for f in parts), np.int64, len(parts))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        wide = np.fromstring(" ".join(f[1] for f in parts), np.int64, sep=" ")
+    try:
+        wide = np.array(" ".join(f[1] for f in parts).split(), np.int64)
+    except (ValueError, OverflowError):
+        wide = np.zeros(0, np.int64)
     if wide.size != counts.sum() or (wide.size and np.abs(wide).max() >= 32767):
         _blame_scores(path, batch)
     legal = np.diff(_core.legal_indices(packed, "uci")[0])

@@ -12,15 +12,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabiya import _core
 from tabiya.data.label_store import Answer
-from tabiya.data.labels import offsets_of
-from tabiya.data.scale import UNLABELLED, VALUE_MATE
 from tabiya.errors import UserError
 
 TRIES = 3
@@ -32,7 +30,7 @@ class Teaching:
     """Who labels, how long it thinks about a position, and what it is asked for."""
 
     command: str
-    """The engine, as one would start it in a shell."""
+    """Path of the engine."""
     options: dict[str, str] = field(default_factory=dict)
     """UCI options, such as Hash."""
     depth: int | None = None
@@ -163,31 +161,11 @@ class Pupil:
         if self._teacher is None:
             self._teacher = self._teaching.open_teacher()
         self._teacher.new_game()
-        moves = np.diff(_core.legal_indices(packed, "uci")[0])
-        open_ones = np.flatnonzero(moves)
-        limit: dict[str, Any] = dict(self._teaching.limit)
-        if self._teaching.all_moves:
-            offsets, scores = self._teacher.all_moves(packed[open_ones], **limit)
-            if not np.array_equal(np.diff(offsets), moves[open_ones]):
-                raise _core.TeacherError("it did not score every legal move")
-            return offsets_of(moves), scores
-        values = np.empty(len(packed), np.int16)
-        values[open_ones] = self._teacher.values(packed[open_ones], **limit)
-        for i in np.flatnonzero(moves == 0):
-            values[i] = final_value(packed[i])
-        if np.any(values == UNLABELLED):
-            raise _core.TeacherError("it left a position without a score")
-        return values
+        teaching = self._teaching
+        ask = self._teacher.all_moves if teaching.all_moves else self._teacher.values
+        return ask(packed, depth=teaching.depth, nodes=teaching.nodes, movetime=teaching.movetime)
 
     def close(self) -> None:
         if self._teacher is not None:
             self._teacher.close()
             self._teacher = None
-
-
-def final_value(packed: NDArray[np.uint8]) -> int:
-    """The value, from White's view, of a position without legal moves: mate, or the stalemate's 0."""
-    board = _core.Board.from_packed(packed.tobytes())
-    if not board.is_check:
-        return 0
-    return -VALUE_MATE if board.white_to_move else VALUE_MATE
