@@ -18,6 +18,8 @@ from tabiya._core import Board
 from tabiya.arena.evaluation import NAMED, Advance, Examiner, Skipped, read_lines, sample, share, wilson
 from tabiya.errors import UserError
 
+_POSITION = re.compile(r"\s*([^\s;]+)\s+([^\s;]+)\s+([^\s;]+)\s+([^\s;]+)\s*")
+_COUNTERS = re.compile(r"(\d+)\s+(\d+)(?=\s|;|$)")
 _OPERATION = re.compile(r'(?:"[^"]*"|[^;"])+')
 _POINTS = re.compile(r"\s*[^\s,=]+(?:=[NBRQ][+#]?)?\s*=\s*\d+\s*")
 
@@ -59,20 +61,18 @@ def split_epd(line: str) -> tuple[str, dict[str, str]]:
     >>> split_epd('8/8/8/8/8/5k2/6q1/7K w - - 0 1 ; bm Kxg2 ; id "x;y"')
     ('8/8/8/8/8/5k2/6q1/7K w - - 0 1', {'bm': 'Kxg2', 'id': '"x;y"'})
     """
-    parts = (
-        line.replace(";", " ; ", 1).split(maxsplit=4) if ";" in line.split('"')[0] else line.split(maxsplit=4)
-    )
-    if len(parts) < 4:
+    fields = _POSITION.match(line)
+    if fields is None:
         raise ValueError(f"expected a position of four fields, got {line.strip()!r}")
-    rest = parts[4] if len(parts) > 4 else ""
-    counters = re.match(r"\s*(\d+)\s+(\d+)(?=\s|;|$)", rest)
+    rest = line[fields.end() :]
+    counters = _COUNTERS.match(rest)
     clocks = f"{counters[1]} {max(1, int(counters[2]))}" if counters else "0 1"
     operations: dict[str, str] = {}
     for operation in _OPERATION.findall(rest[counters.end() :] if counters else rest):
         opcode, _, operand = operation.strip().partition(" ")
         if opcode:
             operations.setdefault(opcode, operand.strip())
-    return f"{' '.join(parts[:4])} {clocks}", operations
+    return f"{' '.join(fields.groups())} {clocks}", operations
 
 
 def read_suite(path: Path) -> Iterator[TestPosition | Skipped]:
