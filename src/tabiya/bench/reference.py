@@ -14,6 +14,7 @@ from that stack; a board made from a packed position is given its count.
 
 from __future__ import annotations
 
+import struct
 from functools import cache
 from typing import Literal, TypeAlias
 
@@ -37,18 +38,23 @@ UNDERPROMOTIONS = (chess.KNIGHT, chess.BISHOP, chess.ROOK)
 def repetitions(board: chess.Board) -> int:
     """How often the position stood on the board earlier in its game, at most 2."""
     replay = board.copy(stack=board.halfmove_clock)  # nothing from before a capture or a pawn move comes back
-    now = _identity(replay)
+    now = identity(replay)
     earlier = 0
     while replay.move_stack and earlier < 2:
         replay.pop()
-        earlier += _identity(replay) == now
+        earlier += identity(replay) == now
     return earlier
 
 
-def _identity(board: chess.Board) -> tuple[object, ...]:
+def identity(board: chess.Board) -> tuple[object, ...]:
     """What makes two positions the same one for the repetition rule."""
-    en_passant = board.ep_square if board.has_legal_en_passant() else None
-    return board.board_fen(), board.turn, board.clean_castling_rights(), en_passant
+    return (
+        (board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings),
+        board.occupied_co[chess.WHITE],
+        board.turn,
+        board.clean_castling_rights(),
+        board.ep_square if board.has_legal_en_passant() else None,
+    )
 
 
 def _seen_by_black(board: chess.Board, view: View) -> bool:
@@ -100,27 +106,31 @@ def tokens(board: chess.Board, view: View = "white", earlier: int | None = None)
     return row
 
 
-def pack(board: chess.Board, earlier: int | None = None) -> NDArray[np.uint8]:
+def pack(board: chess.Board, earlier: int | None = None) -> bytes:
     """The position in 32 bytes; `earlier` stands in for a stack that the board lacks."""
-    packed = np.zeros(32, np.uint8)
-    packed[:8] = np.frombuffer(int(board.occupied).to_bytes(8, "little"), np.uint8)
+    pieces = 0
     for place, square in enumerate(chess.scan_forward(board.occupied)):
-        piece = board.piece_at(square)
-        assert piece is not None
-        nibble = piece.piece_type - 1 + (0 if piece.color else 8)
-        packed[8 + place // 2] |= nibble << 4 * (place % 2)
+        piece_type = board.piece_type_at(square)
+        assert piece_type is not None
+        black = bool(board.occupied_co[chess.BLACK] >> square & 1)
+        pieces |= (piece_type - 1 + 8 * black) << 4 * place
     bits = [board.turn == chess.BLACK, *_rights(board, black_view=False)]
-    packed[24] = sum(bit << place for place, bit in enumerate(bits))
-    packed[25] = board.ep_square if board.ep_square is not None and board.has_legal_en_passant() else 255
-    packed[26] = min(board.halfmove_clock, 255)
-    packed[27] = repetitions(board) if earlier is None else earlier
-    packed[28:30] = board.fullmove_number % 256, board.fullmove_number // 256
-    return packed
+    en_passant = board.ep_square if board.ep_square is not None and board.has_legal_en_passant() else 255
+    return struct.pack(
+        "<Q16sBBBBHxx",
+        board.occupied,
+        pieces.to_bytes(16, "little"),
+        sum(bit << place for place, bit in enumerate(bits)),
+        en_passant,
+        min(board.halfmove_clock, 255),
+        repetitions(board) if earlier is None else earlier,
+        board.fullmove_number,
+    )
 
 
-def unpack(packed: NDArray[np.uint8]) -> tuple[chess.Board, int]:
+def unpack(packed: NDArray[np.uint8] | bytes) -> tuple[chess.Board, int]:
     """The board of a packed position, without its past, and how often it stood there before."""
-    raw = packed.tobytes()
+    raw = bytes(packed)
     board = chess.Board(None)
     for place, square in enumerate(chess.scan_forward(int.from_bytes(raw[:8], "little"))):
         nibble = raw[8 + place // 2] >> 4 * (place % 2) & 15
@@ -171,6 +181,7 @@ def _promotion_places() -> dict[tuple[int, int], int]:
     return {pair: place for place, pair in enumerate(promotion_pairs())}
 
 
+@cache
 def move_index(move: chess.Move, space: Space, black_view: bool = False) -> int:
     """The number of a move in an index space; with `black_view` the board is turned round first."""
     if black_view:
