@@ -74,7 +74,8 @@ pub fn planes(packed: &Packed, view: View, out: &mut [u8]) {
         }
     }
     out[12 * 64..13 * 64].fill(1 - (packed[24] & 1));
-    for (right, plane) in rights_in_view(packed, flip).iter().zip(out[13 * 64..17 * 64].chunks_exact_mut(64)) {
+    for (right, plane) in rights_in_view(packed, flip).iter().zip(out[13 * 64..17 * 64].chunks_exact_mut(64))
+    {
         plane.fill(*right);
     }
     out[17 * 64..18 * 64].fill(packed[26].min(100));
@@ -140,7 +141,10 @@ pub fn batch<T: Send>(
     each: impl Fn(&Packed, &mut [T]) -> Result<()> + Sync,
 ) -> Result<()> {
     let run = |positions: &[Packed], out: &mut [T]| {
-        positions.iter().zip(out.chunks_exact_mut(width)).try_for_each(|(position, slot)| each(position, slot))
+        positions
+            .iter()
+            .zip(out.chunks_exact_mut(width))
+            .try_for_each(|(position, slot)| each(position, slot))
     };
     let threads = threads.clamp(1, packed.len().max(1));
     if threads == 1 {

@@ -85,7 +85,7 @@ impl Default for Filters {
 
 /// A game belongs to the validation split if its hash says so: 1 %, for ever.
 pub fn is_validation(game_hash: u64) -> bool {
-    game_hash % 100 == 0
+    game_hash.is_multiple_of(100)
 }
 
 /// A number in [0, 1) drawn from the seed, the game and the ply.
@@ -263,10 +263,11 @@ impl Memory {
     /// Why a record cannot be kept any more, or None after counting it as kept.
     fn refuse(&mut self, record: &Record, key: u64, filters: &Filters) -> Option<&'static str> {
         let tier = record[TIER_AT];
-        let tier_limit =
-            if tier == 0 { None } else { filters.tiers[usize::from(tier) - 1].max_positions };
+        let tier_limit = if tier == 0 { None } else { filters.tiers[usize::from(tier) - 1].max_positions };
         let in_tier = self.kept_by_tier.get(usize::from(tier)).copied().unwrap_or(0);
-        if filters.max_positions.is_some_and(|max| self.kept >= max) || tier_limit.is_some_and(|max| in_tier >= max) {
+        if filters.max_positions.is_some_and(|max| self.kept >= max)
+            || tier_limit.is_some_and(|max| in_tier >= max)
+        {
             return Some("positions_over_maximum");
         }
         if filters.copies > 0 && self.seen.meet(key) >= filters.copies {
@@ -373,7 +374,8 @@ impl Extraction {
         limit: u64,
         memory: &mut Memory,
     ) -> Result<ShardSummary> {
-        let create = |path: &Path| Ok(BufWriter::with_capacity(1 << 20, File::create(path).map_err(Error::io(path))?));
+        let create =
+            |path: &Path| Ok(BufWriter::with_capacity(1 << 20, File::create(path).map_err(Error::io(path))?));
         let mut files = [create(train)?, create(validation)?];
         let mut summary = ShardSummary { last: true, ..ShardSummary::default() };
         while let Ok(chunk) = self.chunks.recv() {

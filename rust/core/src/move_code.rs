@@ -25,7 +25,11 @@ impl MoveCode {
 
     pub fn of(m: Move) -> MoveCode {
         let uci = UciMove::from_standard(m);
-        MoveCode::new(uci.from().expect("no drops in chess"), uci.to().expect("no null moves"), uci.promotion())
+        MoveCode::new(
+            uci.from().expect("no drops in chess"),
+            uci.to().expect("no null moves"),
+            uci.promotion(),
+        )
     }
 
     pub fn from(self) -> Square {
@@ -67,10 +71,13 @@ impl MoveCode {
     }
 
     /// The legal move that this code means in `position`, if there is one.
+    ///
+    /// Castling written as the king taking its rook is not among them: one
+    /// move has one code.
     pub fn to_move(self, position: &Chess) -> Option<Move> {
         if !self.is_well_formed() {
             return None;
         }
-        self.uci().to_move(position).ok()
+        self.uci().to_move(position).ok().filter(|&m| MoveCode::of(m) == self)
     }
 }

@@ -96,10 +96,12 @@ fn code(from: u32, to: u32, promotion: Option<Role>) -> MoveCode {
 }
 
 static PLANES: LazyLock<Table> = LazyLock::new(|| {
-    let plain = geometry().into_iter().map(|(from, to, plane)| (code(from, to, None), from as usize * 73 + plane));
+    let plain =
+        geometry().into_iter().map(|(from, to, plane)| (code(from, to, None), from as usize * 73 + plane));
     let mut entries: Vec<_> = plain.collect();
     for (from, to) in promotion_pairs() {
-        let plain = entries.iter().find(|(c, _)| *c == code(from, to, None)).expect("a pawn moves like a queen").1;
+        let plain =
+            entries.iter().find(|(c, _)| *c == code(from, to, None)).expect("a pawn moves like a queen").1;
         entries.push((code(from, to, Some(Role::Queen)), plain));
         let file_step = (to % 8) as usize + 1 - (from % 8) as usize;
         for (piece, role) in UNDERPROMOTIONS.into_iter().enumerate() {
@@ -124,8 +126,10 @@ static UCI: LazyLock<Table> =
     LazyLock::new(|| Table::new(UCI_SIZE, UCI_CODES.iter().enumerate().map(|(index, &code)| (code, index))));
 
 static FROM_TO: LazyLock<Table> = LazyLock::new(|| {
-    let mut entries: Vec<_> =
-        geometry().into_iter().map(|(from, to, _)| (code(from, to, None), (from * 64 + to) as usize)).collect();
+    let mut entries: Vec<_> = geometry()
+        .into_iter()
+        .map(|(from, to, _)| (code(from, to, None), (from * 64 + to) as usize))
+        .collect();
     for (pair, (from, to)) in promotion_pairs().into_iter().enumerate() {
         entries.push((code(from, to, Some(Role::Queen)), (from * 64 + to) as usize));
         for (piece, role) in UNDERPROMOTIONS.into_iter().enumerate() {

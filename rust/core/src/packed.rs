@@ -13,8 +13,8 @@
 use std::num::NonZeroU32;
 
 use shakmaty::{
-    Bitboard, Board, ByColor, ByRole, CastlingMode, CastlingSide, Chess, Color, EnPassantMode, FromSetup, Position,
-    PositionError, Setup, Square,
+    Bitboard, Board, ByColor, ByRole, CastlingMode, CastlingSide, Chess, Color, EnPassantMode, FromSetup,
+    Position, PositionError, Setup, Square,
 };
 
 use crate::error::{Error, Result};
@@ -99,8 +99,14 @@ pub fn unpack(packed: &Packed) -> Result<Chess> {
         return Err(Error::Malformed("a packed position has a nibble that names no piece".into()));
     }
     let both = |role: usize| Bitboard(boards[role] | boards[role + 6]);
-    let by_role =
-        ByRole { pawn: both(0), knight: both(1), bishop: both(2), rook: both(3), queen: both(4), king: both(5) };
+    let by_role = ByRole {
+        pawn: both(0),
+        knight: both(1),
+        bishop: both(2),
+        rook: both(3),
+        queen: both(4),
+        king: both(5),
+    };
     let white = boards[..6].iter().fold(0, |all, b| all | b);
     let by_color = ByColor { black: Bitboard(occupied & !white), white: Bitboard(white) };
     let board = Board::try_from_bitboards(by_role, by_color)
@@ -126,7 +132,8 @@ pub fn unpack(packed: &Packed) -> Result<Chess> {
         ep_square,
         remaining_checks: None,
         halfmoves: u32::from(packed[26]),
-        fullmoves: NonZeroU32::new(u32::from(u16::from_le_bytes([packed[28], packed[29]]))).unwrap_or(NonZeroU32::MIN),
+        fullmoves: NonZeroU32::new(u32::from(u16::from_le_bytes([packed[28], packed[29]])))
+            .unwrap_or(NonZeroU32::MIN),
     };
     Chess::from_setup(setup, CastlingMode::Standard)
         .or_else(PositionError::ignore_too_much_material)

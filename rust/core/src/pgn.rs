@@ -130,7 +130,9 @@ fn eval_in(comment: &[u8]) -> Option<i16> {
         return Some(if mate.starts_with('-') { -distance } else { distance });
     }
     let pawns: f64 = text.parse().ok()?;
-    pawns.is_finite().then(|| (pawns * 100.0).round().clamp(f64::from(-LARGEST_EVAL), f64::from(LARGEST_EVAL)) as i16)
+    pawns
+        .is_finite()
+        .then(|| (pawns * 100.0).round().clamp(f64::from(-LARGEST_EVAL), f64::from(LARGEST_EVAL)) as i16)
 }
 
 /// Replay one game; the error says why it cannot be.
@@ -203,7 +205,9 @@ impl Replay {
                 _ => {
                     let end = text
                         .iter()
-                        .position(|c| c.is_ascii_whitespace() || matches!(c, b'{' | b'}' | b'(' | b')' | b';'))
+                        .position(|c| {
+                            c.is_ascii_whitespace() || matches!(c, b'{' | b'}' | b'(' | b')' | b';')
+                        })
                         .unwrap_or(text.len());
                     if self.token(&text[..end])? {
                         return Ok(());
@@ -242,7 +246,8 @@ impl Replay {
     }
 
     fn play(&mut self, token: &[u8]) -> Result<(), String> {
-        let unreadable = || format!("{:?} is not a move", String::from_utf8_lossy(&token[..token.len().min(24)]));
+        let unreadable =
+            || format!("{:?} is not a move", String::from_utf8_lossy(&token[..token.len().min(24)]));
         let san = match token {
             b"0-0" => San::from_ascii(b"O-O"),
             b"0-0-0" => San::from_ascii(b"O-O-O"),
@@ -318,7 +323,10 @@ mod tests {
     #[test]
     fn repetitions_are_counted_in_the_packed_position() {
         let game = read("1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8 5. e4 *");
-        assert_eq!(game.plies.iter().map(|ply| ply.packed[27]).collect::<Vec<_>>(), [0, 0, 0, 0, 1, 1, 1, 1, 2]);
+        assert_eq!(
+            game.plies.iter().map(|ply| ply.packed[27]).collect::<Vec<_>>(),
+            [0, 0, 0, 0, 1, 1, 1, 1, 2]
+        );
     }
 
     #[test]

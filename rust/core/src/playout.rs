@@ -12,14 +12,14 @@ impl Random {
         Random(mix(seed))
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         mix(self.0)
     }
 
     /// A number below `limit`, which must not be 0.
     pub fn below(&mut self, limit: usize) -> usize {
-        ((u128::from(self.next()) * limit as u128) >> 64) as usize
+        ((u128::from(self.draw()) * limit as u128) >> 64) as usize
     }
 }
 
@@ -39,7 +39,13 @@ pub fn random_game(mut position: Chess, random: &mut Random, max_plies: u32) -> 
 }
 
 /// Wins, draws and losses of `games` random games for the side to move in `position` after `m`.
-pub fn playouts(position: &Chess, m: shakmaty::Move, games: u32, seed: u64, max_plies: u32) -> (u32, u32, u32) {
+pub fn playouts(
+    position: &Chess,
+    m: shakmaty::Move,
+    games: u32,
+    seed: u64,
+    max_plies: u32,
+) -> (u32, u32, u32) {
     let side = position.turn();
     let mut after = position.clone();
     after.play_unchecked(m);

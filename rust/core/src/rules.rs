@@ -6,6 +6,7 @@ use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Move, Position, PositionError};
 
 use crate::error::{Error, Result};
+use crate::move_code::MoveCode;
 
 /// Read a FEN of four to six fields.
 ///
@@ -31,30 +32,30 @@ pub fn to_fen(position: &Chess) -> String {
     Fen::from_position(position, EnPassantMode::Legal).to_string()
 }
 
-/// A legal move from its UCI text, castling as `e1g1` (or `e1h1`).
+/// A legal move from its UCI text, castling as `e1g1`.
 pub fn parse_uci(position: &Chess, text: &str) -> Result<Move> {
-    let uci = UciMove::from_ascii(text.as_bytes())
-        .map_err(|_| Error::Malformed(format!("{text:?} is not a move like e2e4 or e7e8q")))?;
-    uci.to_move(position).map_err(|_| illegal(position, text))
+    MoveCode::parse(text)?.to_move(position).ok_or_else(|| illegal(position, text))
 }
 
-/// A legal move from SAN or UCI text, in that order.
+/// A legal move from SAN or UCI text. Some text is both: `b2b4` reads as SAN too.
 pub fn parse_move(position: &Chess, text: &str) -> Result<Move> {
     let text = text.trim();
-    if let Ok(san) = SanPlus::from_ascii(text.as_bytes()) {
-        return match san.san.to_move(position) {
-            Ok(found) => Ok(found),
-            Err(SanError::AmbiguousSan) => Err(Error::Illegal(format!(
-                "{text} is ambiguous in {}: {}",
-                to_fen(position),
-                candidates(position, san.san)
-            ))),
-            Err(SanError::IllegalSan) => Err(illegal(position, text)),
-        };
+    let san = SanPlus::from_ascii(text.as_bytes()).ok();
+    if let Some(Ok(found)) = san.map(|san| san.san.to_move(position)) {
+        return Ok(found);
     }
-    match UciMove::from_ascii(text.as_bytes()) {
-        Ok(uci) => uci.to_move(position).map_err(|_| illegal(position, text)),
-        Err(_) => Err(Error::Malformed(format!("{text:?} is not a move like Nf3, exd5, O-O or e2e4"))),
+    if let Some(found) = MoveCode::parse(text).ok().and_then(|code| code.to_move(position)) {
+        return Ok(found);
+    }
+    match san.map(|san| (san.san, san.san.to_move(position))) {
+        Some((san, Err(SanError::AmbiguousSan))) => Err(Error::Illegal(format!(
+            "{text} is ambiguous in {}: {}",
+            to_fen(position),
+            candidates(position, san)
+        ))),
+        Some(_) => Err(illegal(position, text)),
+        None if MoveCode::parse(text).is_ok() => Err(illegal(position, text)),
+        None => Err(Error::Malformed(format!("{text:?} is not a move like Nf3, exd5, O-O or e2e4"))),
     }
 }
 

@@ -103,8 +103,15 @@ impl Teacher {
                 }
             }
         });
-        let mut teacher =
-            Teacher { command: command.into(), child, input, answers, timeout, name: command.into(), lines: 1 };
+        let mut teacher = Teacher {
+            command: command.into(),
+            child,
+            input,
+            answers,
+            timeout,
+            name: command.into(),
+            lines: 1,
+        };
         teacher.say("uci")?;
         for line in teacher.answer("uciok")? {
             if let Some(name) = line.strip_prefix("id name ") {
@@ -123,7 +130,8 @@ impl Teacher {
     }
 
     fn died(&mut self) -> Error {
-        let status = self.child.try_wait().ok().flatten().map_or(String::new(), |status| format!(" ({status})"));
+        let status =
+            self.child.try_wait().ok().flatten().map_or(String::new(), |status| format!(" ({status})"));
         Error::Teacher(format!("the teacher {} died{status}", self.command))
     }
 
@@ -239,7 +247,8 @@ fn score_in(line: &str) -> Option<(Score, bool)> {
 
 /// The last exact score of an answer, or the last bound if there is none.
 fn final_score(answer: &[String]) -> Option<Score> {
-    let scores = || answer.iter().rev().filter(|line| line.starts_with("info")).filter_map(|line| score_in(line));
+    let scores =
+        || answer.iter().rev().filter(|line| line.starts_with("info")).filter_map(|line| score_in(line));
     scores().find(|(_, bound)| !bound).or_else(|| scores().next()).map(|(score, _)| score)
 }
 
@@ -262,7 +271,8 @@ mod tests {
 
     #[test]
     fn an_exact_score_is_preferred_to_a_later_bound() {
-        let lines = answer(&["info depth 5 score cp 31 pv e2e4", "info depth 6 score cp 90 lowerbound pv e2e4"]);
+        let lines =
+            answer(&["info depth 5 score cp 31 pv e2e4", "info depth 6 score cp 90 lowerbound pv e2e4"]);
         assert_eq!(final_score(&lines), Some(Score::Centipawns(31)));
     }
 

@@ -1,6 +1,9 @@
 //! numpy arrays of packed positions as slices, without copies.
 
-use numpy::{PyArray, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods, Element, Ix2, IxDyn};
+use numpy::{
+    Element, Ix2, IxDyn, PyArray, PyArrayMethods, PyReadonlyArray2, PyReadwriteArrayDyn,
+    PyUntypedArrayMethods,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tabiya_core::packed::{BYTES, Packed};
@@ -8,11 +11,14 @@ use tabiya_core::packed::{BYTES, Packed};
 /// The rows of an [N, 32] array.
 pub fn positions<'a>(array: &'a PyReadonlyArray2<'_, u8>) -> PyResult<&'a [Packed]> {
     if array.shape()[1] != BYTES {
-        return Err(PyValueError::new_err(format!("packed positions have shape [N, 32], got {:?}", array.shape())));
+        return Err(PyValueError::new_err(format!(
+            "packed positions have shape [N, 32], got {:?}",
+            array.shape()
+        )));
     }
-    let bytes = array
-        .as_slice()
-        .map_err(|_| PyValueError::new_err("packed positions must be contiguous: use numpy.ascontiguousarray"))?;
+    let bytes = array.as_slice().map_err(|_| {
+        PyValueError::new_err("packed positions must be contiguous: use numpy.ascontiguousarray")
+    })?;
     Ok(bytes.as_chunks::<BYTES>().0)
 }
 
@@ -36,4 +42,11 @@ pub fn output<'py, T: Element>(
             array.shape()
         ))),
     }
+}
+
+/// Borrow the output for writing; an array that is read-only or in use is refused.
+pub fn writable<'py, T: Element>(
+    array: &Bound<'py, PyArray<T, IxDyn>>,
+) -> PyResult<PyReadwriteArrayDyn<'py, T>> {
+    array.try_readwrite().map_err(|error| PyValueError::new_err(format!("out is not writable: {error}")))
 }

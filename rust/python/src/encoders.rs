@@ -1,13 +1,13 @@
 //! Batches of packed positions to numpy arrays.
 
-use numpy::{IxDyn, PyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IxDyn, PyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tabiya_core::encode::{self, PLANE_BYTES, PLANES, TOKENS};
 use tabiya_core::move_code::MoveCode;
 use tabiya_core::{Position, move_index, packed as pack, playout, rules};
 
-use crate::arrays::{output, packed_array, positions};
+use crate::arrays::{output, packed_array, positions, writable};
 use crate::errors::to_py;
 use crate::names;
 
@@ -25,7 +25,7 @@ fn encode_planes<'py>(
 ) -> PyResult<Bytes<'py>> {
     let (rows, view) = (positions(&packed)?, names::view(view)?);
     let out = output(py, out, &[rows.len(), PLANES, 8, 8])?;
-    let mut lock = out.readwrite();
+    let mut lock = writable(&out)?;
     let slots = lock.as_slice_mut()?;
     py.detach(|| {
         encode::batch(rows, PLANE_BYTES, slots, threads, |row, slot| {
@@ -50,7 +50,7 @@ fn encode_tokens<'py>(
 ) -> PyResult<Bound<'py, PyArray<i16, IxDyn>>> {
     let (rows, view) = (positions(&packed)?, names::view(view)?);
     let out = output(py, out, &[rows.len(), TOKENS])?;
-    let mut lock = out.readwrite();
+    let mut lock = writable(&out)?;
     let slots = lock.as_slice_mut()?;
     py.detach(|| {
         encode::batch(rows, TOKENS, slots, threads, |row, slot| {
@@ -76,10 +76,12 @@ fn legal_mask<'py>(
 ) -> PyResult<Bytes<'py>> {
     let (rows, space, view) = (positions(&packed)?, names::space(space)?, names::view(view)?);
     let out = output(py, out, &[rows.len(), space.size()])?;
-    let mut lock = out.readwrite();
+    let mut lock = writable(&out)?;
     let slots = lock.as_slice_mut()?;
     py.detach(|| {
-        encode::batch(rows, space.size(), slots, threads, |row, slot| encode::legal_mask(row, space, view, slot))
+        encode::batch(rows, space.size(), slots, threads, |row, slot| {
+            encode::legal_mask(row, space, view, slot)
+        })
     })
     .map_err(to_py)?;
     drop(lock);
@@ -139,7 +141,10 @@ fn move_indices<'py>(
 
 /// One 64-bit key per position: pieces, side, rights, legal en passant.
 #[pyfunction]
-fn position_keys<'py>(py: Python<'py>, packed: PyReadonlyArray2<'py, u8>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+fn position_keys<'py>(
+    py: Python<'py>,
+    packed: PyReadonlyArray2<'py, u8>,
+) -> PyResult<Bound<'py, PyArray1<u64>>> {
     let rows = positions(&packed)?;
     Ok(PyArray1::from_vec(py, rows.iter().map(pack::key).collect()))
 }
@@ -173,7 +178,9 @@ fn successors<'py>(py: Python<'py>, packed: PyReadonlyArray2<'py, u8>) -> PyResu
 #[pyfunction]
 fn pack_fens<'py>(py: Python<'py>, fens: Vec<String>) -> PyResult<Bound<'py, PyArray2<u8>>> {
     let rows = py
-        .detach(|| fens.iter().map(|fen| Ok(pack::pack(&rules::from_fen(fen)?, 0))).collect::<Result<Vec<_>, _>>())
+        .detach(|| {
+            fens.iter().map(|fen| Ok(pack::pack(&rules::from_fen(fen)?, 0))).collect::<Result<Vec<_>, _>>()
+        })
         .map_err(to_py)?;
     packed_array(py, &rows)
 }

@@ -5,8 +5,18 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use tabiya_core::Error;
 
-create_exception!(tabiya._core, IllegalError, PyValueError, "The rules of chess forbid what well-formed text says.");
-create_exception!(tabiya._core, TeacherError, PyRuntimeError, "The teacher engine is missing, died, hung or answered nonsense.");
+create_exception!(
+    tabiya._core,
+    IllegalError,
+    PyValueError,
+    "The rules of chess forbid what well-formed text says."
+);
+create_exception!(
+    tabiya._core,
+    TeacherError,
+    PyRuntimeError,
+    "The teacher engine is missing, died, hung or answered nonsense."
+);
 
 pub fn to_py(error: Error) -> PyErr {
     match error {

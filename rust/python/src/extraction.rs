@@ -74,7 +74,10 @@ impl ExtractionMemory {
         filters: &Bound<'_, PyDict>,
     ) -> PyResult<()> {
         if records.shape()[1] != RECORD_BYTES {
-            return Err(PyValueError::new_err(format!("records have shape [N, 48], got {:?}", records.shape())));
+            return Err(PyValueError::new_err(format!(
+                "records have shape [N, 48], got {:?}",
+                records.shape()
+            )));
         }
         let filters = read_filters(filters)?;
         let rows = records.as_slice()?.as_chunks::<RECORD_BYTES>().0;
@@ -100,7 +103,11 @@ fn read_filters(given: &Bound<'_, PyDict>) -> PyResult<Filters> {
                 filters.rated_by = match value.extract::<String>()?.as_str() {
                     "lower" => RatedBy::Lower,
                     "average" => RatedBy::Average,
-                    other => return Err(PyValueError::new_err(format!("rated_by is lower or average, not {other:?}"))),
+                    other => {
+                        return Err(PyValueError::new_err(format!(
+                            "rated_by is lower or average, not {other:?}"
+                        )));
+                    }
                 }
             }
             "min_elo" => filters.min_elo = value.extract()?,
@@ -140,8 +147,9 @@ impl Extraction {
         let evals = evals.map(|evals| evals.as_slice().map(<[i16]>::to_vec)).transpose()?;
         let exclusion = exclusion.map(|exclusion| Arc::clone(&exclusion.inner));
         let filters = read_filters(filters)?;
-        let inner = extract::Extraction::open(&path, filters, exclusion, evals, threads, (skip_games, skip_plies))
-            .map_err(to_py)?;
+        let inner =
+            extract::Extraction::open(&path, filters, exclusion, evals, threads, (skip_games, skip_plies))
+                .map_err(to_py)?;
         Ok(Extraction { inner })
     }
 
@@ -164,7 +172,8 @@ impl Extraction {
         shard.set_item("plies_done", summary.plies_done)?;
         shard.set_item("bytes_read", summary.bytes_read)?;
         shard.set_item("counts", summary.counts.0)?;
-        let broken: Vec<(u64, String)> = summary.broken.into_iter().map(|game| (game.line, game.why)).collect();
+        let broken: Vec<(u64, String)> =
+            summary.broken.into_iter().map(|game| (game.line, game.why)).collect();
         shard.set_item("broken", broken)?;
         shard.set_item("last", summary.last)?;
         Ok(shard)
@@ -189,7 +198,8 @@ fn pgn_games(py: Python<'_>, path: PathBuf) -> PyResult<Vec<(u64, String)>> {
         let mut splitter = split::Splitter::new(reader, 0);
         let mut games = Vec::new();
         while let Some(chunk) = splitter.next_chunk().map_err(Error::io(&path))? {
-            let text = |game: split::GameText<'_>| (game.line, String::from_utf8_lossy(game.bytes).into_owned());
+            let text =
+                |game: split::GameText<'_>| (game.line, String::from_utf8_lossy(game.bytes).into_owned());
             games.extend(chunk.games().map(text));
         }
         Ok(games)

@@ -1,0 +1,29 @@
+"""`tabiya data …`: each verb is a module of its own, loaded when it is called."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+
+VERBS: dict[str, str] = {
+    "extract": "games (PGN, also compressed) to shards of positions",
+    "label": "positions or games to labels by a UCI engine, resumable",
+    "curate": "the hard positions out of labelled ones",
+    "stats": "what a folder of positions holds, as tables and a plot",
+    "download": "monthly Lichess files, resumable, sums checked",
+    "export": "positions to JSON lines",
+    "import": "JSON lines to a folder of positions",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for verb, summary in VERBS.items():
+        module = importlib.import_module(f"tabiya.cli.data_{verb}")
+        verb_parser = verbs.add_parser(verb, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        module.add_arguments(verb_parser)
+        verb_parser.set_defaults(run=module.run)
+
+
+def run(args: argparse.Namespace) -> int:
+    return int(args.run(args))
