@@ -83,7 +83,8 @@ def _imports(node: ast.AST, package: str) -> Iterator[str]:
 
 def part_of(name: str) -> str:
     """The part of the package a module belongs to: `tabiya.data.shards` is of `data`."""
-    return name.split(".")[1] if name.startswith("tabiya.") else ""
+    part = name.split(".")[1] if name.startswith("tabiya.") else ""
+    return "" if part.startswith("__") else part
 
 
 def reached_from(roots: list[str]) -> dict[str, str]:
