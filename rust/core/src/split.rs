@@ -7,7 +7,8 @@ use std::io::Read;
 
 use crate::pgn;
 
-const CHUNK_BYTES: usize = 1 << 20;
+/// Small enough that shards end near their limit, large enough that queues cost nothing.
+const CHUNK_BYTES: usize = 1 << 16;
 /// No game is this long: what is, is not PGN and is cut.
 const LONGEST_GAME: usize = 16 << 20;
 
