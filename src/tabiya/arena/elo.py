@@ -110,8 +110,9 @@ class Score:
         if not self.games:
             return 0.0, 1.0
         if self.error < 1e-12:
-            independent = self.games - sum(self.pairs)
-            other = 1 - 0.05 ** (1 / independent)
+            # Equal games, or unequal ones that form equal pairs.
+            alike = self.games in (self.wins, self.draws, self.losses)
+            other = 1 - 0.05 ** (1 / (self.games if alike else self.games - sum(self.pairs)))
             return self.share * (1 - other), self.share + (1 - self.share) * other
         reach = SIGMAS_95 * self.error
         return max(0.0, self.share - reach), min(1.0, self.share + reach)
@@ -163,7 +164,7 @@ class Score:
             return "no games yet"
         if elo is None:
             bound = f"above {low:+.0f}" if low is not None else f"below {high:+.0f}"
-            return f"Elo {bound} (95 %): every game was {'won' if low is not None else 'lost'}"
+            return f"Elo {bound} (95 %), every game {'won' if low is not None else 'lost'}"
         ends = " to ".join("no bound" if end is None else f"{end:+.0f}" for end in (low, high))
         return f"Elo {elo:+.0f} (95 %: {ends})"
 

@@ -15,8 +15,10 @@ from tabiya._core import Board
 from tabiya.arena.adjudication import Adjudication, Adjudicator, Tablebases
 from tabiya.arena.books import Opening
 from tabiya.arena.record import Ending, GameRecord, PlayedMove, Result
+from tabiya.data.scale import centipawns
 from tabiya.errors import UserError
 from tabiya.player import Decision, Limit, Player, PlayerError
+from tabiya.protocols.scores import shown_score
 
 _CLOCK = re.compile(r"(?:(\d+)/)?(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?")
 
@@ -178,6 +180,8 @@ def _play(
             # A copy: a player that scribbles on its board shall not change the game.
             decision = seat.player.play(board.copy(), limit)
             seconds = time.perf_counter() - began
+            # A mind that speaks of wins, draws and losses alone is adjudicated by those.
+            score = shown_score(decision, centipawns)
         except Exception as error:
             if abandoned():
                 raise GameAbandoned from None
@@ -188,11 +192,11 @@ def _play(
             return _lost(side), "normal", f"{seat.name} resigned"
         if not _is_legal(board, decision.move):
             return _lost(side), "rules infraction", f"{seat.name} played the illegal move {decision.move}"
-        moves.append(_played(board, decision, seconds))
+        moves.append(_played(board, decision, score, seconds))
         board.push(decision.move)
         _press_clock(seat, rules.pace, seconds)
         if board.outcome() is None:
-            verdict = adjudicator.after(board, decision.score)
+            verdict = adjudicator.after(board, score)
             if verdict is not None:
                 return verdict[0], "adjudication", f"adjudicated: {verdict[1]}"
             if decision.wants == "draw" and draw_offered:
@@ -210,10 +214,8 @@ def _press_clock(seat: _Seat, pace: Pace, seconds: float) -> None:
         seat.clock += pace.clock
 
 
-def _played(board: Board, decision: Decision, seconds: float) -> PlayedMove:
-    return PlayedMove(
-        decision.move, board.san(decision.move), decision.score, decision.depth, decision.nodes, seconds
-    )
+def _played(board: Board, decision: Decision, score: float | None, seconds: float) -> PlayedMove:
+    return PlayedMove(decision.move, board.san(decision.move), score, decision.depth, decision.nodes, seconds)
 
 
 def _is_legal(board: Board, move: object) -> bool:

@@ -150,5 +150,5 @@ def verdict(first: str, second: str, score: Score, sprt: Sprt | None = None) -> 
     if low > 0.5:
         return f"{first} is stronger than {second}: {score.sentence()}"
     if high < 0.5:
-        return f"{second} is stronger than {first}: {score.sentence()} for {first}"
-    return f"neither {first} nor {second} is shown to be stronger: {score.sentence()} for {first}"
+        return f"{second} is stronger than {first}: {first} has {score.sentence()}"
+    return f"neither {first} nor {second} is shown to be stronger: {first} has {score.sentence()}"

@@ -14,10 +14,9 @@ from collections.abc import Iterator
 
 from tabiya._core import Board
 from tabiya.arena.record import GameRecord, PlayedMove
+from tabiya.protocols.scores import mate_in
 
 WIDTH = 100
-_MATE = 30_000
-_LONGEST_MATE = 1000
 _GLUE = "\x00"
 """A space at which no line is broken: some readers take a line that begins with "[" for a tag."""
 
@@ -94,8 +93,9 @@ def _said(played: PlayedMove, white: bool) -> str:
     parts = []
     if played.score is not None:
         score = played.score if white else -played.score
-        mate = _MATE - abs(score)
-        text = f"#{'-' if score < 0 else ''}{mate:.0f}" if mate < _LONGEST_MATE else f"{score / 100:.2f}"
+        mate = mate_in(score)
+        # Adding 0 makes the -0.0 of a level game 0.0.
+        text = f"{round(score / 100, 2) + 0:.2f}" if mate is None else f"#{mate}"
         depth = "" if played.depth is None else f",{played.depth}"
         parts.append(f"[%eval {text}{depth}]")
     minutes, seconds = divmod(round(played.seconds, 3), 60)

@@ -13,6 +13,7 @@ the order of their numbers.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -53,12 +54,17 @@ class Store:
         self.pgn = pgn or folder / "games.pgn"
         self.result_file = folder / "result.json"
         self.games: dict[int, StoredGame] = {}
+        # What is not there yet, deepest first: a run that fails before its first game takes it away again.
+        files = (self.pgn, folder / "settings.json", folder / ".lock")
+        self._new = [path for path in files if not path.exists()]
+        self._new += [path for path in (folder, *folder.parents) if not path.exists()]
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = _lock(folder)
         try:
             self._open(settings)
         except BaseException:
             os.close(self._lock)
+            self._undo()
             raise
 
     def _open(self, settings: dict[str, Any]) -> None:
@@ -151,6 +157,13 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        if error is not None and not self.games:
+            self._undo()
+
+    def _undo(self) -> None:
+        for path in self._new:
+            with contextlib.suppress(OSError):
+                path.rmdir() if path.is_dir() else path.unlink()
 
 
 def write_whole(path: Path, text: str) -> None:
