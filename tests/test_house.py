@@ -90,7 +90,7 @@ def test_every_package_asked_for_is_pinned(name: str, group: str) -> None:
     asked = {
         "project": PROJECT["project"]["dependencies"],
         "build-system": PROJECT["build-system"]["requires"],
-        "dev": PROJECT["dependency-groups"]["dev"],
+        "dev": PROJECT["project"]["optional-dependencies"]["dev"],
     }[group]
     names = {_normal(re.split(r"[<>=!~;\[ ]", requirement)[0]) for requirement in asked}
     assert names <= set(pins(name))
