@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import gzip
 import lzma
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -41,8 +43,8 @@ def some_labels(count: int, seed: int) -> MoveLabels:
 
 
 def assert_same(one: MoveLabels, other: MoveLabels) -> None:
-    for mine, theirs in zip(one, other, strict=True):
-        assert np.array_equal(mine, theirs)
+    for i in range(3):
+        assert np.array_equal(one[i], other[i])
 
 
 @pytest.mark.parametrize("name", ["v.i16", "v.i16.xz"])
@@ -98,7 +100,9 @@ def compress_zst(raw: bytes) -> bytes:
     ("ending", "compress"),
     [("", bytes), (".gz", gzip.compress), (".xz", lzma.compress), (".zst", compress_zst)],
 )
-def test_text_labels_are_read_plain_and_compressed(tmp_path: Path, ending: str, compress) -> None:  # type: ignore[no-untyped-def]
+def test_text_labels_are_read_plain_and_compressed(
+    tmp_path: Path, ending: str, compress: Callable[[bytes], bytes]
+) -> None:
     path = tmp_path / f"m.tsv{ending}"
     path.write_bytes(compress(f"# a comment\n\n{SHORT}\t1 2 3\n".encode()))
     packed, offsets, scores = load_move_labels(path)
@@ -190,3 +194,10 @@ def test_joined_batches_equal_one_file() -> None:
     assert len(rows) == 12
     for i, (_, ends, some) in enumerate(parts):
         assert np.array_equal(rows[3 * i + 1], some[ends[1] : ends[2]])
+
+
+def test_the_page_about_labels_tells_the_truth() -> None:
+    page = Path(__file__).parents[2] / "docs" / "labels.md"
+    outcome = doctest.testfile(str(page), module_relative=False)
+    assert outcome.attempted >= 8
+    assert outcome.failed == 0

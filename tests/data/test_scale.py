@@ -82,7 +82,7 @@ def test_results_without_a_finite_scale_are_refused(cp: list[int], results: list
 def test_a_fit_needs_as_many_results_as_scores() -> None:
     with pytest.raises(UserError, match="2 and 1"):
         fit_scale([1, 2], [1])
-    with pytest.raises(UserError, match="1, 0.5 or 0"):
+    with pytest.raises(UserError, match="results are 1"):
         fit_scale([1, 2], [1, -1])
 
 

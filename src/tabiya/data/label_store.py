@@ -170,7 +170,7 @@ class MoveStore(LabelStore):
     def _take_over(self, labels: MoveLabels) -> None:
         """Go on from the target of an earlier run with a smaller --max."""
         _, offsets, scores = labels
-        for chunk in range((len(offsets) - 1) // self.chunk):
+        for chunk in range(-(-(len(offsets) - 1) // self.chunk)):
             part = offsets[chunk * self.chunk : (chunk + 1) * self.chunk + 1]
             self.write(chunk, (part - part[0], scores[part[0] : part[-1]]))
 
