@@ -210,6 +210,7 @@ def test_a_position_that_kills_every_teacher_ends_the_work_but_keeps_it(tmp_path
     labelled = np.fromfile(tmp_path / "p.i16.part", "<i2") != 32767
     assert labelled[:100].all()
     assert not labelled[100:150].any()
+    assert json.loads((tmp_path / "p.i16.json").read_text())["labelled"] == np.count_nonzero(labelled)
     label(packed, tmp_path / "p.i16", command=engine(tmp_path))
     label(packed, tmp_path / "whole.i16", command=engine(tmp_path))
     assert (tmp_path / "p.i16").read_bytes() == (tmp_path / "whole.i16").read_bytes()

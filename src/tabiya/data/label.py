@@ -11,7 +11,7 @@ import errno
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,9 @@ class LabelJob:
                 self._account(before + time.monotonic() - started)
         finally:
             workers.stop()
+            if not self.ledger.complete:
+                with suppress(OSError):
+                    self._account(before + time.monotonic() - started)
             self._store.close()
         return self.ledger.entries()
 
