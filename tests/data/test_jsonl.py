@@ -327,7 +327,7 @@ def test_the_manifest_names_the_sources_by_sum_and_size(tmp_path: Path) -> None:
     manifest = ShardFolder.open(tmp_path / "folder").manifest
     assert manifest["sources"] == [
         {
-            "path": "in.jsonl",
+            "name": "in.jsonl",
             "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
             "bytes": file.stat().st_size,
             "positions": 1,

@@ -96,7 +96,9 @@ def test_evaluations_mates_and_missing_moves_are_counted(tmp_path: Path) -> None
 def test_tiers_carry_the_manifest_s_names(tmp_path: Path) -> None:
     records = records_of(6)
     records["tier"] = [0, 1, 1, 2, 2, 3]
-    found = folder_stats(a_folder(tmp_path / "f", records, NONE, tiers=["elite", {"name": "master"}]))
+    found = folder_stats(
+        a_folder(tmp_path / "f", records, NONE, options={"tiers": [{"name": "elite"}, {"name": "master"}]})
+    )
     assert [(entry["name"], entry["positions"]) for entry in found["tiers"]] == [
         ("none", 1),
         ("elite", 2),

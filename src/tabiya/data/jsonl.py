@@ -11,9 +11,9 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias
@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabiya import _core
-from tabiya.data.shards import FORMAT, NO_EVAL, NO_RESULT, RECORD, VERSION, ShardFolder, Split
+from tabiya.data.extract import MOST_BROKEN_NAMED, SHARD_RECORDS, Manifest
+from tabiya.data.shards import NO_EVAL, NO_RESULT, RECORD, ShardFolder, Split
 from tabiya.data.streams import Report, compressed, numbered_lines, replacing
 from tabiya.errors import UserError
 
@@ -34,12 +35,6 @@ NO_MOVE = 0
 
 BATCH = 8192
 """Records turned into text, or lines into records, at a time."""
-
-SHARD_RECORDS = 4_000_000
-"""The most records of a shard, both splits together."""
-
-NAMED_LINES = 1000
-"""Skipped lines that the manifest names; further ones are only counted."""
 
 REPETITIONS_BYTE = 27
 """Where a packed position counts its earlier occurrences; a FEN cannot say it."""
@@ -137,11 +132,11 @@ class Imported:
     validation: int = 0
     broken: int = 0
     named: list[dict[str, Any]] = field(default_factory=list)
-    """The first NAMED_LINES of the skipped lines: file, line and why."""
+    """The first MOST_BROKEN_NAMED of the skipped lines: file, line and why."""
 
     def skip(self, file: str, line: int, why: str) -> None:
         self.broken += 1
-        if len(self.named) < NAMED_LINES:
+        if len(self.named) < MOST_BROKEN_NAMED:
             self.named.append({"file": file, "line": line, "why": why})
 
 
@@ -158,7 +153,7 @@ def import_positions(
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} exists and is not an empty folder: name a new one, nothing was changed")
-    found = Imported()
+    found, started = Imported(), time.monotonic()
     unfinished = out.with_name(f".{out.name}.importing")
     shutil.rmtree(unfinished, ignore_errors=True)  # what a killed import left behind
     unfinished.mkdir(parents=True)
@@ -169,8 +164,16 @@ def import_positions(
         if not found.train + found.validation:
             first = f"; {first_broken(found)}" if found.named else ""
             raise UserError(f"no position in {', '.join(map(str, files))}{first}")
-        manifest = _manifest(sources, shards, found)
-        (unfinished / "manifest.json").write_text(json.dumps(manifest, ensure_ascii=False, indent=1) + "\n")
+        manifest = Manifest(
+            options={"sources": [file.name for file in files], "shard_records": shard_records},
+            sources=sources,
+            shards=shards,
+            counts={"positions_kept": found.train + found.validation, "lines_broken": found.broken},
+            broken=found.named,
+            seconds=round(time.monotonic() - started, 1),
+            complete=True,
+        )
+        manifest.save(unfinished)
         os.replace(unfinished, out)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -180,20 +183,6 @@ def import_positions(
 def first_broken(found: Imported) -> str:
     """The first skipped line as `FILE:LINE: why`."""
     return "{file}:{line}: {why}".format(**found.named[0])
-
-
-def _manifest(sources: list[dict[str, Any]], shards: list[dict[str, Any]], found: Imported) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "complete": True,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "options": {"from": "jsonl"},
-        "sources": sources,
-        "shards": shards,
-        "counts": {"positions_kept": found.train + found.validation, "lines_broken": found.broken},
-        "broken": found.named,
-    }
 
 
 def _import_file(file: Path, writer: _Writer, found: Imported, report: Report) -> dict[str, Any]:
@@ -208,9 +197,9 @@ def _import_file(file: Path, writer: _Writer, found: Imported, report: Report) -
         found.validation += int(validation.sum())
         found.train += len(records) - int(validation.sum())
     return {
-        "path": file.name,
-        "sha256": digest.hexdigest(),
+        "name": file.name,
         "bytes": file.stat().st_size,
+        "sha256": digest.hexdigest(),
         "positions": found.train + found.validation - before,
         "broken": found.broken - broken,
     }
@@ -262,34 +251,39 @@ def _records_of(
     batch: list[tuple[int, bytes]], file: str, found: Imported
 ) -> tuple[NDArray[np.void], NDArray[np.bool_]]:
     """The good lines of a batch as records, and which of them are for validation."""
+    bad: list[tuple[int, str]] = []
     lines: list[tuple[int, dict[str, Any]]] = []
     for number, text in batch:
         try:
             lines.append((number, _checked(text)))
         except _BadLineError as error:
-            found.skip(file, number, str(error))
-    positions = _packed([line["fen"] for _, line in lines])
-    records = np.zeros(len(lines), RECORD)
-    validation = np.zeros(len(lines), np.bool_)
-    count = 0
-    for (number, line), packed in zip(lines, positions, strict=True):
+            bad.append((number, str(error)))
+    rows: list[NDArray[np.uint8]] = []
+    good: list[dict[str, Any]] = []
+    for (number, line), packed in zip(lines, _packed([line["fen"] for _, line in lines]), strict=True):
         try:
             if isinstance(packed, str):
                 raise _BadLineError(packed)
-            move = _legal_code(packed, line["move"])
+            line["move"] = _legal_code(packed, line["move"])
         except _BadLineError as error:
-            found.skip(file, number, str(error))
+            bad.append((number, str(error)))
             continue
-        record = records[count]
-        record["packed"] = packed
-        record["packed"][REPETITIONS_BYTE] = line["repetitions"]
-        record["move"] = move
-        record["ply"] = _ply(packed) if line["ply"] is None else line["ply"]
-        for name in ("result", "eval", "white_elo", "black_elo", "game", "tier"):
-            record[name] = line[name]
-        validation[count] = _is_validation(line, packed)
-        count += 1
-    return records[:count], validation[:count]
+        if line["ply"] is None:
+            line["ply"] = _ply(packed)
+        good.append(line)
+        rows.append(packed)
+    for number, why in sorted(bad):
+        found.skip(file, number, why)
+    records = np.zeros(len(good), RECORD)
+    if not good:
+        return records, np.zeros(0, np.bool_)
+    records["packed"] = rows
+    records["packed"][:, REPETITIONS_BYTE] = [line["repetitions"] for line in good]
+    for name in ("move", "eval", "white_elo", "black_elo", "game", "ply", "result", "tier"):
+        records[name] = [line[name] for line in good]
+    keys = _core.position_keys(np.array(rows)).tolist()
+    validation = [_is_validation(line, key) for line, key in zip(good, keys, strict=True)]
+    return records, np.array(validation, np.bool_)
 
 
 # key: (lowest, highest, what stands in the record where the line has none)
@@ -372,7 +366,7 @@ def _ply(packed: NDArray[np.uint8]) -> int:
     return min(65535, 2 * max(0, fullmove - 1) + (int(packed[24]) & 1))
 
 
-def _is_validation(line: dict[str, Any], packed: NDArray[np.uint8]) -> bool:
+def _is_validation(line: dict[str, Any], key: int) -> bool:
     """The line's own word; else 1 % by a hash of its game; else 1 % by the position's key.
 
     The key leaves the counters out, so that one position met twice never
@@ -381,6 +375,6 @@ def _is_validation(line: dict[str, Any], packed: NDArray[np.uint8]) -> bool:
     if line["split"] is not None:
         return bool(line["split"] == "validation")
     if line["game"] == NO_GAME:
-        return int(_core.position_keys(packed[np.newaxis])[0]) % 100 == 0
+        return key % 100 == 0
     identity = f"{line['source'] or ''}\n{line['game']}".encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(identity, digest_size=8).digest(), "little") % 100 == 0

@@ -64,7 +64,7 @@ def folder_stats(
         "tiers": _tiers(folder, tally),
         "duplicates": keys.figures(),
         "labels": _labels(folder),
-        "manifest": {name: folder.manifest.get(name) for name in ("created", "options", "counts")},
+        "manifest": {name: folder.manifest.get(name) for name in ("options", "counts")},
     }
 
 
@@ -224,20 +224,17 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def _tiers(folder: ShardFolder, tally: _Tally) -> list[dict[str, Any]]:
-    names = folder.manifest.get("tiers") or []
+    names = folder.manifest.get("options", {}).get("tiers", [])
     return [
         {"tier": tier, "name": _tier_name(names, tier), "positions": int(tally.tiers[tier])}
         for tier in map(int, np.flatnonzero(tally.tiers))
     ]
 
 
-def _tier_name(tiers: list[Any], tier: int) -> str:
+def _tier_name(tiers: list[dict[str, Any]], tier: int) -> str:
     if tier == 0:
         return "none"
-    if tier > len(tiers):
-        return f"tier {tier}"
-    entry = tiers[tier - 1]
-    return str(entry.get("name", f"tier {tier}") if isinstance(entry, dict) else entry)
+    return str(tiers[tier - 1]["name"]) if tier <= len(tiers) else f"tier {tier}"
 
 
 def _labels(folder: ShardFolder) -> list[dict[str, Any]]:

@@ -1,8 +1,8 @@
-"""Lines out of compressed files, and files that appear only when they are whole.
+"""Numbered lines out of compressed files, and compressed files to write lines to.
 
-The endings .gz, .bz2 and .zst are known here. Reading streams with bounded
-memory and refuses a file that was cut off, which the libraries' own readers
-take for its end; writing goes to a temporary file beside the target.
+Beside what `tabiya.files` gives, a reader here learns the number of each line,
+the checksum and the progress in stored bytes, with bounded memory even where a
+line has no end. The endings .gz, .bz2 and .zst are known.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
-import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from tabiya.errors import UserError
+from tabiya.files import replacing as replacing
 
 Report: TypeAlias = Callable[[int], None]
 """Is told of each step's amount (bytes, lines), for a progress bar."""
@@ -27,18 +27,6 @@ LONGEST_LINE = 1 << 20
 """Bytes of a line that are kept; what is longer is cut, so that memory stays bounded."""
 
 CHUNK = 1 << 16
-
-
-@contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """A temporary path beside `target` that becomes it if all goes well and leaves no trace if not."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        yield temporary
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -51,8 +51,7 @@ def plot_stats(stats: dict[str, Any], path: Path) -> None:
 
 
 def _draw_histogram(axes: Any, histogram: list[dict[str, int]], title: str) -> None:
-    axes.set_title(title)
-    axes.set_ylabel("positions")
+    _name_axes(axes, title)
     if not histogram:
         axes.text(0.5, 0.5, "none known", ha="center", va="center", transform=axes.transAxes)
         return
@@ -67,6 +66,11 @@ def _draw_histogram(axes: Any, histogram: list[dict[str, int]], title: str) -> N
 
 
 def _draw_bars(axes: Any, counts: dict[str, int], title: str) -> None:
+    _name_axes(axes, title)
+    axes.bar(list(counts), list(counts.values()), width=0.6, color=OTHER_INK)
+
+
+def _name_axes(axes: Any, title: str) -> None:
     axes.set_title(title)
     axes.set_ylabel("positions")
-    axes.bar(list(counts), list(counts.values()), width=0.6, color=OTHER_INK)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
