@@ -130,6 +130,20 @@ def test_a_player_who_lost_everything_stands_last_with_an_upper_bound() -> None:
     assert result.players[-1].name == "poor"
 
 
+def test_one_who_lost_everything_stands_below_the_rated_whatever_its_bound() -> None:
+    played = games("a", "b", 5, 2, 5) + games("b", "poor", 1, 0, 0) + games("poor", "poorer", 1, 0, 0)
+    result = rate(played + games("a", "poorer", 1, 0, 0), {"a": 1000, "b": 1000})
+    assert [player.name for player in result.players] == ["a", "b", "poor", "poorer"]
+
+
+def test_a_list_of_a_thousand_players_is_no_trouble() -> None:
+    names = [f"p{i:04}" for i in range(1000)]
+    played = [game for i in range(1000) for game in games(names[i], names[(i + 1) % 1000], 2, 1, 2)]
+    result = rate(played)
+    assert len(result.players) == 1000
+    assert all(abs(player.rating or 0.0) < 1 for player in result.players)
+
+
 def test_groups_that_never_met_are_lists_of_their_own() -> None:
     result = rate(games("a", "b", 6, 0, 4) + games("x", "y", 4, 0, 4), {"a": 2000})
     assert result["b"].group == 0

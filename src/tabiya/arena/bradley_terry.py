@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,61 +51,60 @@ def fit(pairings: Sequence[Pairing], anchors: Mapping[str, float]) -> Fit:
     """The likeliest ratings; around an average of 0 where there is no anchor among the players."""
     names = sorted({name for pairing in pairings for name in (pairing.white, pairing.black)})
     fixed = {name: value for name, value in anchors.items() if name in names}
-    free = [name for name in names if name not in fixed]
     if not pairings:
         return Fit(dict(anchors), {})
-    problem = _Problem(pairings, free, fixed)
-    at, information = problem.summit()
-    covariance = problem.covariance(at, information)
-    errors = np.sqrt(np.maximum(0.0, np.diag(covariance)))
+    problem = _Problem(pairings, names, fixed)
+    at = problem.summit()
+    errors = problem.errors(at)
     return Fit(
-        {name: float(at[i]) for i, name in enumerate(free)} | fixed,
-        {name: float(errors[i]) for i, name in enumerate(free)},
+        {name: fixed.get(name, float(at[i])) for i, name in enumerate(names)},
+        {name: float(errors[i]) for i, name in enumerate(names) if name not in fixed},
         float(at[-1]),
         float(errors[-1]),
     )
 
 
-class _Problem:
-    """One row for each pairing, one column for each free player, and a last one for White's advantage."""
+_Vector: TypeAlias = NDArray[np.float64]
+"""A number for each player, and a last one for White's advantage."""
 
-    def __init__(self, pairings: Sequence[Pairing], free: Sequence[str], fixed: Mapping[str, float]) -> None:
-        index = {name: i for i, name in enumerate(free)}
-        self.design = np.zeros((len(pairings), len(free) + 1))
-        self.design[:, -1] = 1.0
-        self.offset = np.zeros(len(pairings))
-        for row, pairing in enumerate(pairings):
-            for name, sign in ((pairing.white, 1.0), (pairing.black, -1.0)):
-                if name in index:
-                    self.design[row, index[name]] += sign
-                else:
-                    self.offset[row] += sign * fixed[name]
+
+class _Problem:
+    """One row for each pairing; the anchors' numbers are in the vectors but do not move."""
+
+    def __init__(self, pairings: Sequence[Pairing], names: Sequence[str], fixed: Mapping[str, float]) -> None:
+        index = {name: i for i, name in enumerate(names)}
+        self.white = np.array([index[pairing.white] for pairing in pairings])
+        self.black = np.array([index[pairing.black] for pairing in pairings])
         counts = np.array([(p.wins, p.draws, p.losses) for p in pairings], dtype=float)
         self.games = counts.sum(axis=1)
         self.points = counts[:, 0] + counts[:, 1] / 2
         self.squares = counts[:, 0] + counts[:, 1] / 4
-        self.prior = np.append(np.zeros(len(free)), 1 / _WHITE_PRIOR**2)
-        self.start = np.append(np.full(len(free), float(np.mean(list(fixed.values()) or [0.0]))), 0.0)
+        self.free = np.array([name not in fixed for name in names] + [True])
+        self.prior = np.append(np.zeros(len(names)), 1 / _WHITE_PRIOR**2)
+        middle = float(np.mean(list(fixed.values()) or [0.0]))
+        self.start = np.array([fixed.get(name, middle) for name in names] + [0.0])
         # Without an anchor all ratings may shift together and no game changes: that
         # direction gets some curvature, so that the equations have one answer.
-        level = np.append(np.ones(len(free)), 0.0) * (not fixed)
+        level = np.append(np.ones(len(names)), 0.0) * (not fixed)
         self.floating = np.outer(level, level) * _SLOPE**2
 
-    def likelihood(self, at: NDArray[np.float64]) -> float:
-        odds = _SLOPE * (self.design @ at + self.offset)
+    def odds(self, at: _Vector) -> _Vector:
+        """The logarithm of White's odds, for each pairing."""
+        return np.asarray(_SLOPE * (at[self.white] - at[self.black] + at[-1]), dtype=np.float64)
+
+    def likelihood(self, at: _Vector) -> float:
+        odds = self.odds(at)
         return float(self.points @ odds - self.games @ np.logaddexp(0, odds) - self.prior @ at**2 / 2)
 
-    def expected(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
-        share: NDArray[np.float64] = 1 / (1 + np.exp(-_SLOPE * (self.design @ at + self.offset)))
-        return share
+    def expected(self, at: _Vector) -> _Vector:
+        return np.asarray(1 / (1 + np.exp(-self.odds(at))), dtype=np.float64)
 
-    def summit(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Where the likelihood is greatest, and the Fisher information there."""
+    def summit(self) -> _Vector:
+        """Where the likelihood is greatest."""
         at, height = self.start, self.likelihood(self.start)
         for _ in range(200):
-            expected = self.expected(at)
-            slope = _SLOPE * self.design.T @ (self.points - self.games * expected) - self.prior * at
-            step = np.linalg.solve(self.information(expected) + self.floating, slope)
+            step = np.zeros_like(at)
+            step[self.free] = np.linalg.solve(self.curvature(at), self.slope(at)[self.free])
             # A full step may overshoot far from the summit.
             while self.likelihood(at + step) < height - 1e-9 and np.abs(step).max() > 1e-9:
                 step /= 2
@@ -112,23 +112,39 @@ class _Problem:
             height = self.likelihood(at)
             if np.abs(step).max() < 1e-9:
                 break
-        return at, self.information(self.expected(at))
+        return at
 
-    def information(self, expected: NDArray[np.float64]) -> NDArray[np.float64]:
+    def slope(self, at: _Vector) -> _Vector:
+        surplus = _SLOPE * (self.points - self.games * self.expected(at))
+        slope = -self.prior * at
+        np.add.at(slope, self.white, surplus)
+        np.add.at(slope, self.black, -surplus)
+        slope[-1] += surplus.sum()
+        return slope
+
+    def curvature(self, at: _Vector) -> NDArray[np.float64]:
+        """The Fisher information of what is free, made invertible."""
+        expected = self.expected(at)
         weights = self.games * expected * (1 - expected) * _SLOPE**2
-        matrix: NDArray[np.float64] = self.design.T @ (self.design * weights[:, None]) + np.diag(self.prior)
-        return matrix
+        matrix = np.diag(self.prior) + self.floating
+        columns = ((self.white, 1.0), (self.black, -1.0), (np.full(len(weights), len(at) - 1), 1.0))
+        for one, sign in columns:
+            for other, other_sign in columns:
+                np.add.at(matrix, (one, other), sign * other_sign * weights)
+        return np.asarray(matrix[np.ix_(self.free, self.free)], dtype=np.float64)
 
-    def covariance(self, at: NDArray[np.float64], information: NDArray[np.float64]) -> NDArray[np.float64]:
+    def errors(self, at: _Vector) -> _Vector:
+        """One standard error of each number; 0 for an anchor."""
         expected = self.expected(at)
         shown = (self.squares - 2 * expected * self.points + self.games * expected**2).sum()
         dispersion = shown / (self.games * expected * (1 - expected)).sum()
         # All draws show no spread at all; one game's worth of doubt is kept.
         dispersion = min(1.0, max(float(dispersion), 1 / float(self.games.sum())))
-        covariance = np.asarray(np.linalg.inv(information + self.floating) * dispersion, dtype=np.float64)
+        covariance = np.linalg.inv(self.curvature(at)) * dispersion
         if self.floating.any():
             # Against the average of the list: what shifts all ratings alike is no error.
-            centre = np.eye(len(covariance))
-            centre[:-1, :-1] -= 1 / (len(covariance) - 1)
-            return np.asarray(centre @ covariance @ centre, dtype=np.float64)
-        return covariance
+            covariance[:-1] -= covariance[:-1].mean(axis=0)
+            covariance[:, :-1] -= covariance[:, :-1].mean(axis=1, keepdims=True)
+        errors = np.zeros_like(at)
+        errors[self.free] = np.sqrt(np.maximum(0.0, np.diag(covariance)))
+        return errors

@@ -64,10 +64,8 @@ class Plan:
 
     def folder(self, settings: dict[str, Any], parent: Path) -> Path:
         """Where the games go if nothing is said: a name that the same settings find again."""
-        words = [
-            re.sub(r"[^A-Za-z0-9]+", "-", name.rpartition("/")[2]).strip("-")[:24]
-            for name in self.players[:3]
-        ]
+        short = (entrant.name.rpartition("/")[2] for entrant in entrants(self.players)[:3])
+        words = [re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:24] for name in short]
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
         return parent / "-".join([settings["kind"], *words, digest])
 

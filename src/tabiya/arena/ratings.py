@@ -30,7 +30,7 @@ from tabiya.arena.bradley_terry import Fit, Pairing, fit
 from tabiya.arena.elo import SIGMAS_95, Score, score_from_elo
 from tabiya.errors import UserError
 
-MOST_PLAYERS = 1000
+MOST_PLAYERS = 3000
 """Beyond this the equations no longer fit into memory and patience."""
 
 Table: TypeAlias = dict[str, dict[str, Score]]
@@ -175,11 +175,13 @@ def _rated(name: str, table: Table, fitted: Fit, anchored: bool, group: int) -> 
     )
 
 
-def _standing(player: Rated) -> tuple[int, float, str]:
+def _standing(player: Rated) -> tuple[int, int, float, str]:
+    """The unbeaten first, then the rated, then those who lost everything; lists of their own at the end."""
     low, high = player.rating_95
-    at = next((value for value in (player.rating, low, high) if value is not None), 0.0)
-    comparable = player.group == 0 or player.rating is None
-    return (0 if comparable else player.group, -at, player.name)
+    if player.rating is not None:
+        return (1 if player.group == 0 else 3, player.group, -player.rating, player.name)
+    tier = 0 if low is not None else 2 if high is not None else 4
+    return (tier, 0, -player.score.share, player.name)
 
 
 def _pairings(games: Iterable[Game]) -> list[Pairing]:

@@ -46,7 +46,8 @@ def run(args: argparse.Namespace) -> int:
                 plan, folder, open_player, sprt=sprt, pgn=Path(args.pgn) if args.pgn else None, watch=watch
             )
         except KeyboardInterrupt:
-            print(f"tabiya: {seen} games are kept in {folder}; the same command goes on", file=sys.stderr)
+            if seen:
+                print(f"tabiya: {seen} games are kept in {folder}; the same command goes on", file=sys.stderr)
             raise
     if args.json:
         print_json(result)

@@ -55,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
                 watch=watch,
             )
         except KeyboardInterrupt:
-            print(f"tabiya: {seen} games are kept in {folder}; the same command goes on", file=sys.stderr)
+            if seen:
+                print(f"tabiya: {seen} games are kept in {folder}; the same command goes on", file=sys.stderr)
             raise
     if args.json:
         print_json(result)
