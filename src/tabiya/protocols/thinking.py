@@ -41,6 +41,9 @@ class Thought:
         self._stopping = False
         self._disowned = False
         self._thread = threading.Thread(target=self._think, name="thinking", daemon=True)
+
+    def start(self) -> None:
+        """Begin; apart from making it, so that its owner can know it before it answers."""
         self._thread.start()
 
     def _think(self) -> None:

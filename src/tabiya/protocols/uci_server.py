@@ -205,6 +205,7 @@ class UciServer:
 
     def _think(self, board: Board, limit: Limit, held: bool) -> None:
         self._thought = Thought(self._player, board, limit, self._answer, held)
+        self._thought.start()
 
     def _settle(self) -> None:
         """End a search that is still under way, as no program should ask but some do."""

@@ -205,6 +205,7 @@ class XboardServer:
         self._thought = thought = Thought(
             self._player, self._board, limit, lambda answer: self._answer(thought, answer)
         )
+        thought.start()
 
     def _answer(self, thought: Thought, answer: Decision | Exception) -> None:
         with self._lock:

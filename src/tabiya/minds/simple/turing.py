@@ -74,7 +74,7 @@ class Turing(Player):
         drawn = {
             move
             for move in board.legal_moves()
-            if board.repetitions_after(move) >= 3 or _fifty_moves_after(board, move)
+            if board.repetitions_after(move) >= 2 or _fifty_moves_after(board, move)
         }
         depth = limit.depth or self._depth
         ranked = search.rank(depth, drawn)
