@@ -15,7 +15,6 @@ import math
 import queue
 import random
 import re
-import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from tabiya._core import Board
+from tabiya.arena.provenance import provenance
 from tabiya.data.streams import numbered_lines, replacing
 from tabiya.errors import UserError
 from tabiya.player import Decision, Limit, OpenPlayer, Player, PlayerError, PlayerFailure
@@ -84,10 +84,10 @@ class Examiner:
         first = open_player(name)
         self._players.put(first)
         self._in_batches = isinstance(first, BatchPlayer)
-        threads = 1 if self._in_batches else concurrency
-        self._pool = ThreadPoolExecutor(threads)
+        self._threads = 1 if self._in_batches else concurrency
+        self._pool = ThreadPoolExecutor(self._threads)
         try:
-            for _ in range(threads - 1):
+            for _ in range(self._threads - 1):
                 self._players.put(open_player(name))
         except BaseException:
             self.close()
@@ -96,8 +96,7 @@ class Examiner:
     def answers(self, boards: Iterable[Board], advance: Advance = lambda: None) -> Iterator[Decision | None]:
         """The player's decision for each board, in order; None where it broke."""
         for batch in in_batches(boards):
-            found = self._ask_batch(batch) if self._in_batches else self._pool.map(self._ask, batch)
-            for decision in found:
+            for decision in self._ask_all(batch):
                 self.asked += 1
                 self.nodes += decision.nodes if decision else 0
                 advance()
@@ -122,6 +121,12 @@ class Examiner:
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
+
+    def _ask_all(self, boards: list[Board]) -> Iterable[Decision | None]:
+        if self._in_batches:
+            return self._ask_batch(boards)
+        # One player needs no thread, and without one Ctrl-C reaches it at once.
+        return map(self._ask, boards) if self._threads == 1 else self._pool.map(self._ask, boards)
 
     def _ask(self, board: Board) -> Decision | None:
         player = self._players.get()
@@ -257,30 +262,13 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def commit() -> str | None:
-    """The commit of the source this program runs from; None where it is no checkout of its own."""
-    here = Path(__file__)
-    try:
-        for command in (("ls-files", "--error-unmatch", here.name), ("rev-parse", "HEAD")):
-            asked = subprocess.run(
-                ("git", "-C", str(here.parent), *command),
-                capture_output=True,
-                text=True,
-                timeout=10,
-                check=True,
-            )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return asked.stdout.strip()
-
-
 def write_record(folder: Path, question: str, player: str, record: dict[str, Any]) -> Path:
     """One small JSON of a run under `folder`; the same question to the same player has the same name.
 
     `record` holds what defines the run (limit, seed, files …) and its `figures`.
     """
-    whole = {"question": question, "player": player, "commit": commit(), **record}
-    setting = {key: value for key, value in whole.items() if key not in ("figures", "commit")}
+    whole = {"question": question, "player": player, **provenance(), **record}
+    setting = {key: value for key, value in record.items() if key != "figures"} | {"player": player}
     mark = hashlib.sha256(json.dumps(setting, sort_keys=True).encode()).hexdigest()[:8]
     plain = re.sub(r"[^A-Za-z0-9]+", "-", player).strip("-")[-40:]
     target = folder / f"eval-{question}-{plain}-{mark}.json"
