@@ -209,6 +209,23 @@ def test_a_player_that_breaks_loses_its_games_and_the_match_goes_on(tmp_path: Pa
     assert '[Termination "abandoned"]' in text
 
 
+def test_a_player_that_starts_only_at_the_second_try_plays_on(tmp_path: Path) -> None:
+    tries: list[str] = []
+
+    def open_late(text: str) -> Player:
+        if text == "weak":
+            tries.append(text)
+            if len(tries) < 3:
+                raise PlayerFailure("weak died at start-up")
+        return open_player(text)
+
+    result = run_match(plan(games=4), tmp_path, open_late)
+    ends = re.findall(r'\[GameEnd "(.*)"\]', (tmp_path / "games.pgn").read_text())
+    assert ends.count("weak died at start-up") == 1
+    assert result["games"] == 4
+    assert len(tries) == 3
+
+
 def test_a_sequential_test_stops_with_the_first_pair_that_decides(tmp_path: Path) -> None:
     sprt = Sprt(elo0=0, elo1=100)
     one = run_match(plan(games=1000), tmp_path / "one", open_player, sprt=sprt)
@@ -318,6 +335,7 @@ def test_kill_9_in_the_middle_then_the_same_command_ends_like_an_uninterrupted_m
         ("garbage", "ziggy|nonsense|crashed"),
         ("illegal", "illegal move"),
         ("hang", "did not move"),
+        ("crash_at_start", "died at start-up"),
     ],
 )
 def test_a_misbehaving_engine_loses_every_game_with_the_reason_in_the_pgn(
@@ -332,7 +350,8 @@ def test_a_misbehaving_engine_loses_every_game_with_the_reason_in_the_pgn(
     spec = f"uci:{sys.executable}?args={args.replace(' ', '+')}&name=odd&margin=0.3&patience=0.5"
     result = run_match(plan(spec, "random", games=2), tmp_path, open_real)
     ends = re.findall(r'\[GameEnd "(.*)"\]', (tmp_path / "games.pgn").read_text())
-    assert result["losses"] == 2
+    assert result["losses"] == result["games"] == 2
+    assert sum(result["faults"]["odd"].values()) == 2
     assert result["players"] == ["odd", "random"]
     assert len(ends) == 2
     assert all(re.search(reason, end) for end in ends)

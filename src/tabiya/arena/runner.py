@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from tabiya._core import Board
 from tabiya.arena.books import Opening
 from tabiya.arena.game import GameAbandoned, GameRules, play_game
 from tabiya.arena.record import GameRecord
 from tabiya.errors import UserError
-from tabiya.player import OpenPlayer, Player, PlayerName
+from tabiya.player import Decision, Limit, OpenPlayer, Player, PlayerFailure, PlayerName
 
 _PATIENCE = 5.0
 """Seconds a worker gets to break off its game when all is to stop."""
@@ -79,7 +80,9 @@ def play_all(
     """Play the fixtures; `finished` is told of each game, in this thread, and says whether to go on.
 
     One of each player is opened before the first game, and a `PlayerError`
-    from that ends everything at once; `opened` is shown each of them.
+    from that (no such engine, a wrong option) ends everything at once; an
+    engine that is there and breaks (`PlayerFailure`) loses its games instead.
+    `opened` is shown each of the players.
     """
     waiting = iter(list(fixtures))
     first = _Worker(event)
@@ -107,7 +110,11 @@ class _Worker:
 
     def player(self, index: int) -> Player:
         if index not in self._players:
-            self._players[index] = self._event.open_player(self._event.entrants[index].spec)
+            entrant, open_player = self._event.entrants[index], self._event.open_player
+            try:
+                self._players[index] = open_player(entrant.spec)
+            except PlayerFailure:
+                self._players[index] = _Absent(entrant, open_player)
         return self._players[index]
 
     def play(self, fixture: Fixture, stopping: threading.Event) -> GameRecord:
@@ -133,6 +140,33 @@ class _Worker:
         for player in self._players.values():
             player.close()
         self._players.clear()
+
+
+class _Absent(Player):
+    """An engine that is there but broke while it was being started: it loses until it starts."""
+
+    def __init__(self, entrant: Entrant, open_player: OpenPlayer) -> None:
+        self.name = entrant.name
+        self._spec, self._open = entrant.spec, open_player
+        self._present: Player | None = None
+
+    def new_game(self) -> None:
+        if self._present is None:
+            self._present = self._open(self._spec)
+        self._present.new_game()
+
+    def play(self, board: Board, limit: Limit) -> Decision:
+        if self._present is None:
+            raise PlayerFailure(f"{self.name} did not start")
+        return self._present.play(board, limit)
+
+    def stop(self) -> None:
+        if self._present is not None:
+            self._present.stop()
+
+    def close(self) -> None:
+        if self._present is not None:
+            self._present.close()
 
 
 class _Crew:
