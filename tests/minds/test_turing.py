@@ -101,7 +101,7 @@ def test_it_takes_what_is_left_hanging_and_not_what_is_defended():
 
 
 def test_it_sees_through_an_exchange():
-    # Rook takes, rook takes, rook takes: the pawn is won with a second rook behind the first, and not without.
+    # Rook takes, rook takes, rook takes: with a second rook behind the first the pawn is won.
     assert chosen("3r3k/6pp/8/3p4/8/8/3R2PP/3R2K1 w - - 0 1") == "d2d5"
     assert chosen("3r3k/6pp/8/3p4/8/8/3R2PP/6K1 w - - 0 1") != "d2d5"
 

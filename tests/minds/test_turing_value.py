@@ -58,20 +58,16 @@ def test_castling_is_worth_more_done_than_possible():
     assert position_play(castled, castled=True) - position_play(castled) == pytest.approx(3.0)
 
 
-def test_check_and_the_threat_of_mate_are_rewarded():
-    check = chess.Board("4k3/8/8/8/8/8/7R/4R1K1 b - - 0 1")
-    quiet = chess.Board("3k4/8/8/8/8/8/7R/4R1K1 b - - 0 1")
+def test_a_check_is_worth_half_a_point():
+    check = chess.Board("4k3/3P4/8/8/8/8/8/K7 b - - 0 1")
+    quiet = chess.Board("8/3P4/8/7k/8/8/8/K7 b - - 0 1")
     assert position_play(check) - position_play(quiet) == pytest.approx(0.5)
-    threat = chess.Board("k7/7R/8/8/8/8/8/1R4K1 b - - 0 1")
-    no_threat = chess.Board("k7/7R/8/8/8/8/8/1R4K1 b - - 0 1".replace("k7", "1k6").replace("1R4K1", "2R3K1"))
-    assert any(gives_mate(_again(threat), move) for move in _again(threat).legal_moves)
-    assert not any(gives_mate(_again(no_threat), move) for move in _again(no_threat).legal_moves)
 
 
-def _again(board: chess.Board) -> chess.Board:
-    again = board.copy(stack=False)
-    again.turn = not board.turn
-    return again
+def test_the_threat_of_mate_is_worth_a_point():
+    threat = chess.Board("6k1/5ppp/8/8/8/8/8/3R2K1 b - - 0 1")
+    averted = chess.Board("6k1/5pp1/7p/8/8/8/8/3R2K1 b - - 0 1")
+    assert position_play(threat) - position_play(averted) == pytest.approx(1.0)
 
 
 def test_material_is_a_ratio():

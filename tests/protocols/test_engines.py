@@ -52,7 +52,7 @@ def test_an_engine_that_misbehaves_loses_with_its_reason(misbehaving, mode, reas
 
 
 def test_nonsense_for_a_move_is_quoted_in_the_reason(misbehaving):
-    with pytest.raises(PlayerFailure, match="garbage answered nonsense .*ziggy"):
+    with pytest.raises(PlayerFailure, match=r"garbage answered nonsense .*ziggy"):
         misbehaving("garbage").play(Board(), QUICK)
 
 

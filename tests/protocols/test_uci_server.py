@@ -89,9 +89,7 @@ def test_uci_introduces_the_player_and_its_options(talk):
     [
         (
             "go wtime 60000 btime 30000 winc 1000 binc 500 movestogo 12",
-            Limit(
-                white_clock=60, black_clock=30, white_increment=1, black_increment=0.5, moves_to_go=12
-            ),
+            Limit(white_clock=60, black_clock=30, white_increment=1, black_increment=0.5, moves_to_go=12),
         ),
         ("go movetime 250", Limit(movetime=0.25)),
         ("go nodes 5000", Limit(nodes=5000)),

@@ -52,7 +52,15 @@ def asked(talk, player: Player, *lines: str) -> XboardServer:
 def test_protover_2_lists_the_features_and_closes_them(talk):
     asked(talk, Turing(), "xboard", "protover 2")
     features = " ".join(talk.lines)
-    for feature in ("ping=1", "setboard=1", "usermove=1", "colors=0", "san=0", "sigint=0", 'variants="normal"'):
+    for feature in (
+        "ping=1",
+        "setboard=1",
+        "usermove=1",
+        "colors=0",
+        "san=0",
+        "sigint=0",
+        'variants="normal"',
+    ):
         assert feature in features
     assert 'option="Depth -spin 2 1 6"' in features
     assert talk.lines[-1] == "feature done=1"
@@ -157,7 +165,9 @@ def test_ping_is_answered_after_the_move_under_way(talk):
     assert talk.lines == ["move e2e4", "pong 7"]
 
 
-@pytest.mark.parametrize("word", ["new", "force", "result 1-0 {resigns}", "setboard 8/8/8/4k3/8/8/8/4K2R w - - 0 1"])
+@pytest.mark.parametrize(
+    "word", ["new", "force", "result 1-0 {resigns}", "setboard 8/8/8/4k3/8/8/8/4K2R w - - 0 1"]
+)
 def test_a_change_of_game_drops_the_thought_under_way(talk, word):
     server = asked(talk, Scripted(waits=True), "new", "go", word, "ping 2")
     assert talk.wait_for("pong") == "pong 2"

@@ -38,7 +38,7 @@ def draw(board: Board, console: Console, flipped: bool = False) -> Text:
             square = file + rank
             man = board.piece_at(square)
             shown = _shown(man, colours, letters)
-            light = (ord(file) + int(rank)) % 2 == 0
+            light = (ord(file) - ord("a") + int(rank)) % 2 == 0
             if not colours:
                 empty = "." if letters else "·"
                 picture.append(f"[{shown or empty}]" if square in marked else f" {shown or empty} ")

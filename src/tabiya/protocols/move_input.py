@@ -43,7 +43,7 @@ def understand(board: Board, text: str) -> str:
             return _choose(outside, tidy, moves)
     for reading in _readings(tidy):
         raise ValueError(_why_not(outside, reading))
-    raise ValueError(_not_a_move(outside, text.strip()))
+    raise ValueError(_not_a_move(outside, " ".join(text.split())))
 
 
 def _tidy(text: str) -> str:
@@ -56,7 +56,7 @@ def _readings(text: str) -> list[re.Match[str]]:
     found = [_SAN.fullmatch(text)]
     if text[:1].islower():
         found.append(_SAN.fullmatch(text[:1].upper() + text[1:]))
-    if text[-1:].islower() and "=" in text:
+    if text[-1:].islower():
         found.append(_SAN.fullmatch(text[:-1] + text[-1].upper()))
     if text[:1].isupper():
         found.append(_SAN.fullmatch(text[:1].lower() + text[1:]))
