@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 _SOLID = dict(zip("kqrbnp", "♚♛♜♝♞♟", strict=True))
 _OUTLINE = dict(zip("KQRBNP", "♔♕♖♗♘♙", strict=True))
 
-_LIGHT, _DARK = "#d8c09a", "#a67c52"
-_LAST_LIGHT, _LAST_DARK = "#d6d97a", "#aab04a"
-_CHECK = "#d9534f"
-_WHITE_MAN, _BLACK_MAN = "bold #ffffff", "bold #1a1a1a"
+# Middle tones: white and black men must both stand out on both kinds of square.
+_LIGHT, _DARK = "#8ca2ad", "#5d7a8c"
+_LAST_LIGHT, _LAST_DARK = "#9a9a3c", "#7f8130"
+_CHECK = "#c0392b"
+_WHITE_MAN, _BLACK_MAN = "bold #ffffff", "bold #000000"
 
 
 def draw(board: Board, console: Console, flipped: bool = False) -> Text:
