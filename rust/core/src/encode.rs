@@ -102,7 +102,7 @@ pub fn tokens(packed: &Packed, view: View, out: &mut [i16]) {
     }
     out[78] = i16::from(packed[27]);
     out[79] = i16::from(packed[26]);
-    out[80] = i16::from_le_bytes([packed[28], packed[29]]).max(0);
+    out[80] = u16::from_le_bytes([packed[28], packed[29]]).min(32767) as i16;
 }
 
 /// Call `each` with the index of every legal move.

@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn castling_with_zeros_and_black_first_are_read() {
-        let game = read("[FEN \"r3k3/8/8/8/8/8/8/4K3 b q - 0 1\"]\n\n1... 0-0-0 2. Kd1 *");
+        let game = read("[FEN \"r3k3/8/8/8/8/8/8/4K3 b q - 0 1\"]\n\n1... 0-0-0 2. Ke2 *");
         assert_eq!(game.plies.len(), 2);
     }
 }

@@ -80,8 +80,14 @@ pub struct Teacher {
 
 impl Teacher {
     /// Start the engine and set its options.
-    pub fn start(command: &str, options: &[(String, String)], timeout: Duration) -> Result<Teacher> {
+    pub fn start(
+        command: &str,
+        arguments: &[String],
+        options: &[(String, String)],
+        timeout: Duration,
+    ) -> Result<Teacher> {
         let mut child = Command::new(command)
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

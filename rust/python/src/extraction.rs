@@ -7,8 +7,8 @@ use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUnty
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tabiya_core::extract::{self, Filters, RECORD_BYTES, RatedBy, Tier};
-use tabiya_core::{Error, exclusion, packed as pack, split};
+use tabiya_core::filter::{Filters, RECORD_BYTES, RatedBy, Tier};
+use tabiya_core::{Error, exclusion, extract, packed as pack};
 
 use crate::arrays::positions;
 use crate::errors::to_py;
@@ -190,27 +190,9 @@ fn pgn_records(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Bound<
     flat.reshape([flat.len() / RECORD_BYTES, RECORD_BYTES])
 }
 
-/// The text of every game of a PGN file with the line it starts at.
-#[pyfunction]
-fn pgn_games(py: Python<'_>, path: PathBuf) -> PyResult<Vec<(u64, String)>> {
-    py.detach(|| {
-        let (reader, _) = tabiya_core::source::open(&path)?;
-        let mut splitter = split::Splitter::new(reader, 0);
-        let mut games = Vec::new();
-        while let Some(chunk) = splitter.next_chunk().map_err(Error::io(&path))? {
-            let text =
-                |game: split::GameText<'_>| (game.line, String::from_utf8_lossy(game.bytes).into_owned());
-            games.extend(chunk.games().map(text));
-        }
-        Ok(games)
-    })
-    .map_err(to_py)
-}
-
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Exclusion>()?;
     module.add_class::<ExtractionMemory>()?;
     module.add_class::<Extraction>()?;
-    module.add_function(wrap_pyfunction!(pgn_records, module)?)?;
-    module.add_function(wrap_pyfunction!(pgn_games, module)?)
+    module.add_function(wrap_pyfunction!(pgn_records, module)?)
 }

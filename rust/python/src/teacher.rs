@@ -26,17 +26,19 @@ impl Teacher {
 #[pymethods]
 impl Teacher {
     #[new]
-    #[pyo3(signature = (command, options=None, timeout=60.0))]
+    #[pyo3(signature = (command, options=None, timeout=60.0, arguments=Vec::new()))]
     fn new(
         py: Python<'_>,
         command: &str,
         options: Option<std::collections::BTreeMap<String, String>>,
         timeout: f64,
+        arguments: Vec<String>,
     ) -> PyResult<Teacher> {
         let options: Vec<_> = options.unwrap_or_default().into_iter().collect();
         let timeout = Duration::try_from_secs_f64(timeout)
             .map_err(|_| TeacherError::new_err("a teacher's timeout is a positive number of seconds"))?;
-        let engine = py.detach(|| teacher::Teacher::start(command, &options, timeout)).map_err(to_py)?;
+        let engine =
+            py.detach(|| teacher::Teacher::start(command, &arguments, &options, timeout)).map_err(to_py)?;
         Ok(Teacher { engine: Some(engine) })
     }
 
