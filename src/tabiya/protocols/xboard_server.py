@@ -128,7 +128,7 @@ class XboardServer:
             self._write(f"Illegal move (not your turn): {_printable(text)}")
             return
         try:
-            move = text.lower() if self._board.is_legal(text.lower()) else self._board.parse(text)
+            move = self._board.parse(text)
         except IllegalError:
             self._write(f"Illegal move: {_printable(text)}")
             return
