@@ -12,6 +12,7 @@ PYTEST_WORKERS ?= 2
 RUST := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_QUIET := 1
 export VIRTUAL_ENV := $(abspath $(VENV))
 unexport PYTHONHOME PYTHONPATH CONDA_PREFIX
 
@@ -65,11 +66,11 @@ $(VENV)/python.stamp:
 	@touch $@
 
 $(VENV)/run.stamp: $(VENV)/python.stamp requirements/run.txt requirements/build.txt
-	$(BIN)/python -m pip install --quiet -r requirements/run.txt -r requirements/build.txt
+	$(BIN)/python -m pip install -r requirements/run.txt -r requirements/build.txt
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/run.stamp requirements/dev.txt
-	$(BIN)/python -m pip install --quiet -r requirements/dev.txt
+	$(BIN)/python -m pip install -r requirements/dev.txt
 	@touch $@
 
 $(VENV)/built.stamp: $(VENV)/run.stamp pyproject.toml $(RUST)
