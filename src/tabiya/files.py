@@ -8,18 +8,27 @@ a cut for the end), and a file that is written appears only when it is whole.
 from __future__ import annotations
 
 import bz2
+import gzip
+import hashlib
 import io
 import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias, cast
 
 from tabiya.errors import UserError
 
-CHUNK = 1 << 18
+Report: TypeAlias = Callable[[int], None]
+"""Is told of each step's amount (bytes, lines), for a progress bar."""
+
+LONGEST_LINE = 1 << 20
+"""Bytes of a line that are kept; what is longer is cut, so that memory stays bounded."""
+
+CHUNK = 1 << 16
 
 
 def _zstd_decoder() -> Any:
@@ -36,58 +45,27 @@ _DECODERS: dict[str, Callable[[], Any]] = {
 }
 
 
-class _Decoded(io.RawIOBase):
-    """The content of a compressed file, member after member."""
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._new_decoder = path, _DECODERS[path.suffix]
-        self._file = path.open("rb")
-        self._decoder: Any = None
-        self._ready = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            if not self._decode(self._file.read(CHUNK)):
-                return 0
-        size = min(len(buffer), len(self._ready))
-        buffer[:size] = self._ready[:size]
-        self._ready = self._ready[size:]
-        return size
-
-    def _decode(self, chunk: bytes) -> bool:
-        """Decode one chunk of the file; False at its proper end."""
-        if not chunk:
-            if self._decoder is not None:
-                raise UserError(
-                    f"{self._path} is cut off: the end of its {self._path.suffix} data is missing"
-                )
-            return False
-        decoded = []
-        while chunk:
-            self._decoder = self._decoder or self._new_decoder()
-            try:
-                decoded.append(self._decoder.decompress(chunk))
-            except Exception as error:  # zlib, lzma, bz2 and zstandard raise errors of no common kind
-                raise UserError(f"{self._path} is damaged: {error}") from None
-            chunk = self._decoder.unused_data if self._decoder.eof else b""
-            self._decoder = None if self._decoder.eof else self._decoder
-        self._ready = b"".join(decoded)
-        return True
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
+def _content(path: Path, see: Callable[[bytes], None] = lambda _stored: None) -> Iterator[bytes]:
+    """A file's content in pieces, decompressed as its ending says; `see` is shown the stored bytes."""
+    new_decoder = _DECODERS.get(path.suffix)
+    decoder: Any = None
+    with _opened(path) as stream:
+        while chunk := stream.read(CHUNK):
+            see(chunk)
+            if new_decoder is None:
+                yield chunk
+                continue
+            while chunk:
+                decoder = decoder or new_decoder()
+                yield _decoded(decoder, chunk, path)
+                chunk = decoder.unused_data if decoder.eof else b""
+                decoder = None if decoder.eof else decoder
+    if decoder is not None:
+        raise UserError(f"{path} is cut off: the end of its {path.suffix} data is missing")
 
 
-def open_binary(path: str | Path) -> IO[bytes]:
-    """A file's content as bytes, decompressed as its ending says."""
-    path = Path(path)
+def _opened(path: Path) -> IO[bytes]:
     try:
-        if path.suffix in _DECODERS:
-            return io.BufferedReader(_Decoded(path), CHUNK)
         return path.open("rb")
     except FileNotFoundError:
         raise UserError(f"no file {path}") from None
@@ -95,9 +73,77 @@ def open_binary(path: str | Path) -> IO[bytes]:
         raise UserError(f"{path} is a folder, a file is needed") from None
 
 
+def _decoded(decoder: Any, chunk: bytes, path: Path) -> bytes:
+    try:
+        return bytes(decoder.decompress(chunk))
+    except Exception as error:  # the libraries raise errors of no common kind
+        raise UserError(f"{path} is damaged: {error}") from None
+
+
+class _Pieces(io.RawIOBase):
+    """Pieces of bytes as a file."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._ready = pieces, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._ready = piece
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+
+def open_binary(path: str | Path) -> IO[bytes]:
+    """A file's content as bytes, decompressed as its ending says."""
+    path = Path(path)
+    _opened(path).close()  # a missing file is said now, not at the first read
+    return io.BufferedReader(_Pieces(_content(path)), CHUNK)
+
+
 def open_text(path: str | Path) -> IO[str]:
     """A file's content as UTF-8 text, decompressed as its ending says; odd bytes become '�'."""
     return io.TextIOWrapper(open_binary(path), encoding="utf-8-sig", errors="replace", newline=None)
+
+
+def numbered_lines(
+    path: Path, digest: hashlib._Hash | None = None, report: Report = lambda _bytes: None
+) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold anything, with their numbers from 1.
+
+    `digest` sees the bytes as they are stored, `report` how many were read.
+    """
+
+    def see(stored: bytes) -> None:
+        if digest is not None:
+            digest.update(stored)
+        report(len(stored))
+
+    number, rest = 0, b""
+    for chunk in chain(_content(path, see), [b"\n"]):
+        first, newline, others = chunk.partition(b"\n")
+        rest = (rest + first)[:LONGEST_LINE]
+        if not newline:
+            continue
+        *whole, after = others.split(b"\n")
+        for line in [rest, *whole]:
+            number += 1
+            if line.strip():
+                yield number, line
+        rest = after
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file as it lies on disk."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
@@ -110,3 +156,20 @@ def replacing(target: Path) -> Iterator[Path]:
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def compressed(path: Path, suffix: str) -> Iterator[IO[bytes]]:
+    """`path` opened for writing, compressed as `suffix` (.gz, .zst, else not at all) says."""
+    with path.open("wb") as raw:
+        if suffix == ".gz":
+            # No name and no time in the header: equal content gives equal files.
+            with gzip.GzipFile("", "wb", 6, raw, mtime=0) as zipped:
+                yield cast(IO[bytes], zipped)
+        elif suffix == ".zst":
+            import zstandard
+
+            with zstandard.ZstdCompressor(level=6).stream_writer(raw, closefd=False) as zstd:
+                yield cast(IO[bytes], zstd)
+        else:
+            yield raw

@@ -20,7 +20,7 @@ class PlayerError(UserError):
     """A player could not be opened or could not move; the message is one sentence."""
 
 
-class PlayerFailure(PlayerError):
+class PlayerFailure(PlayerError):  # noqa: N818 - it names what happened in the game
     """A player broke during a game (crashed, hung, answered nonsense): it loses that game.
 
     The message is the reason as it stands in the PGN, such as

@@ -92,7 +92,7 @@ def test_a_file_without_games_is_refused(tmp_path: Path) -> None:
         pgn_inputs(tmp_path, file, 10)
     damaged = tmp_path / "damaged.pgn.zst"
     damaged.write_bytes(b"not zstandard")
-    with pytest.raises(UserError, match="cannot read"):
+    with pytest.raises(UserError, match="is damaged"):
         pgn_inputs(tmp_path, damaged, 10)
 
 
@@ -119,7 +119,7 @@ def test_the_command_shows_a_table() -> None:
     [
         (["planez"], "unknown bench 'planez', did you mean 'planes'?"),
         (["--repeat", "0"], "--repeat must be at least 1, got 0"),
-        (["--pgn", "nowhere.pgn"], "no PGN file nowhere.pgn"),
+        (["--pgn", "nowhere.pgn"], "no file nowhere.pgn"),
     ],
 )
 def test_a_wrong_word_is_one_sentence(words: list[str], sentence: str) -> None:

@@ -354,9 +354,9 @@ def test_an_import_without_a_single_position_says_why_and_makes_nothing(tmp_path
 
 
 def test_a_line_without_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tabiya.data import streams
+    from tabiya import files
 
-    monkeypatch.setattr(streams, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(files, "LONGEST_LINE", 1000)
     file = lines_to(tmp_path / "in.jsonl", {"fen": START}, {"fen": "x" * 1_000_000}, {"fen": EN_PASSANT})
     found = import_positions([file], tmp_path / "folder")
     assert found.train + found.validation == 2

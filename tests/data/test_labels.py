@@ -65,8 +65,8 @@ def test_values_are_little_endian_and_plain(tmp_path: Path) -> None:
     [
         ("v.i16", b"abc", "3 bytes"),
         ("v.i16.xz", lzma.compress(b"abc"), "3 bytes"),
-        ("v.i16.xz", lzma.compress(bytes(9000))[:-12], "damaged or cut off"),
-        ("v.i16.xz", b"not xz at all", "damaged or cut off"),
+        ("v.i16.xz", lzma.compress(bytes(9000))[:-12], "is (damaged|cut off)"),
+        ("v.i16.xz", b"not xz at all", "is (damaged|cut off)"),
     ],
 )
 def test_damaged_values_are_refused_by_name(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:

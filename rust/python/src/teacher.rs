@@ -26,14 +26,15 @@ impl Teacher {
 #[pymethods]
 impl Teacher {
     #[new]
-    #[pyo3(signature = (command, options=None, timeout=60.0, arguments=Vec::new()))]
+    #[pyo3(signature = (command, options=None, timeout=60.0, arguments=None))]
     fn new(
         py: Python<'_>,
         command: &str,
         options: Option<std::collections::BTreeMap<String, String>>,
         timeout: f64,
-        arguments: Vec<String>,
+        arguments: Option<Vec<String>>,
     ) -> PyResult<Teacher> {
+        let arguments = arguments.unwrap_or_default();
         let options: Vec<_> = options.unwrap_or_default().into_iter().collect();
         let timeout = Duration::try_from_secs_f64(timeout)
             .map_err(|_| TeacherError::new_err("a teacher's timeout is a positive number of seconds"))?;

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tabiya._core import Board
-from tabiya.data.streams import numbered_lines
 from tabiya.errors import UserError
+from tabiya.files import numbered_lines
 
 BUILT_IN = Path(__file__).with_name("openings.txt")
 PLIES = 16
@@ -81,9 +81,7 @@ class Book:
         if path.is_dir():
             raise UserError(f"a book is a file, but {path} is a folder")
         digest = hashlib.sha256()
-        lines = (
-            (n, raw.decode("utf-8-sig", "replace")) for n, raw in numbered_lines(path, digest, lambda _: None)
-        )
+        lines = ((n, raw.decode("utf-8-sig", "replace")) for n, raw in numbered_lines(path, digest))
         if path == BUILT_IN:
             entries = tuple(_named_lines(lines))
         elif _is_pgn(path):

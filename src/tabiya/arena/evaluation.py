@@ -25,8 +25,8 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from tabiya._core import Board
 from tabiya.arena.provenance import provenance
-from tabiya.data.streams import numbered_lines, replacing
 from tabiya.errors import UserError
+from tabiya.files import numbered_lines, replacing
 from tabiya.player import Decision, Limit, OpenPlayer, Player, PlayerError, PlayerFailure
 
 BATCH = 512
@@ -243,7 +243,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     names) become question marks; they never stand in moves or positions.
     Zero bytes, which some old programs left at the ends of lines, are dropped.
     """
-    for number, line in numbered_lines(path, hashlib.sha256(), lambda _bytes: None):
+    for number, line in numbered_lines(path):
         yield number, line.decode("utf-8", "replace").removeprefix("\ufeff").replace("\0", "").rstrip()
 
 
@@ -254,12 +254,6 @@ def limit_figures(limit: Limit) -> dict[str, Any]:
         for field in fields(limit)
         if getattr(limit, field.name) != field.default
     }
-
-
-def checksum(path: Path) -> str:
-    """SHA-256 of a file as it lies on disk."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_record(folder: Path, question: str, player: str, record: dict[str, Any]) -> Path:

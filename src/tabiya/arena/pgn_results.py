@@ -6,7 +6,6 @@ result is passed over and counted, the first of them by file and line.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -15,8 +14,8 @@ from pathlib import Path
 from tabiya.arena.pgn import number_of
 from tabiya.arena.record import Result
 from tabiya.arena.tally import PlayedResult
-from tabiya.data.streams import numbered_lines
 from tabiya.errors import UserError
+from tabiya.files import numbered_lines
 
 _TAG = re.compile(rb'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]\s*$')
 _RESULTS: dict[str, Result] = {"1-0": "1-0", "0-1": "0-1", "1/2-1/2": "1/2-1/2"}
@@ -66,7 +65,7 @@ def _games(path: Path, report: Callable[[int], None]) -> Iterator[tuple[int, dic
     """The line on which each game begins, and its tags."""
     tags: dict[str, str] = {}
     begun, in_moves = 0, False
-    for number, line in numbered_lines(path, hashlib.sha256(), report):
+    for number, line in numbered_lines(path, report=report):
         found = _TAG.match(line) if line.startswith(b"[") else None
         if found is None:
             in_moves = in_moves or bool(tags)

@@ -7,16 +7,15 @@ wilder than people's games; `--pgn` measures on games that people played.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabiya import _core
 from tabiya.errors import UserError
+from tabiya.files import open_text
 
 RANDOM_GAME_PLIES = 100
 BYTES_PER_PLY = 14
@@ -74,29 +73,8 @@ def pgn_inputs(folder: Path, path: Path, positions: int) -> Inputs:
 
 def _beginning(path: Path, size: int) -> str:
     """The first `size` characters or so, up to the end of a game."""
-    try:
-        with _opener(path)(path, "rt", encoding="utf-8", errors="replace") as stream:
-            text: str = stream.read(size)
-            rest: str = stream.read(1)
-    except FileNotFoundError:
-        raise UserError(f"no PGN file {path}") from None
-    except Exception as error:  # each compression has an error of its own
-        raise UserError(f"cannot read {path}: {error}") from error
+    with open_text(path) as stream:
+        text = stream.read(size)
+        rest = stream.read(1)
     end = text.rfind("\n\n[") if rest else -1
     return text if end < 0 else text[: end + 2]
-
-
-def _opener(path: Path) -> Callable[..., IO[Any]]:
-    if path.suffix == ".gz":
-        import gzip
-
-        return gzip.open
-    if path.suffix == ".bz2":
-        import bz2
-
-        return bz2.open
-    if path.suffix == ".zst":
-        import zstandard
-
-        return zstandard.open
-    return open

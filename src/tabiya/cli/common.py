@@ -88,4 +88,4 @@ def progress(description: str, total: float | None, done: float = 0, unit: str =
         console=Console(stderr=True),
         transient=True,
     ) as bar:
-        yield _Bar(bar, bar.add_task(description, total=total, completed=done))
+        yield _Bar(bar, bar.add_task(description, total=total, completed=int(done)))

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--teacher",
         default="stockfish",
         metavar="CMD",
-        help="a UCI engine (stockfish)",
+        help="a UCI engine, with arguments if it takes any (stockfish)",
     )
     add_limit_arguments(parser)
     parser.add_argument("--all-moves", action="store_true", help="score every legal move, not the position")
@@ -39,9 +39,11 @@ def run(args: argparse.Namespace) -> int:
     from tabiya.data.label_source import tasks_of
     from tabiya.data.teaching import Teaching
 
+    command, *arguments = _engine(args.teacher)
     unlimited = args.depth is None and args.nodes is None and args.movetime is None
     teaching = Teaching(
-        command=_engine(args.teacher),
+        command=command,
+        arguments=tuple(arguments),
         options=_options(args),
         depth=5 if unlimited else args.depth,
         nodes=args.nodes,
@@ -80,14 +82,19 @@ def _line(entries: dict[str, Any]) -> str:
     )
 
 
-def _engine(command: str) -> str:
-    """The engine's full path, also where Debian keeps it off the PATH."""
+def _engine(command: str) -> list[str]:
+    """The engine's full path, also where Debian keeps it off the PATH, and its arguments."""
+    import shlex
     import shutil
 
-    found = shutil.which(command) or shutil.which(command, path="/usr/games")
-    if found is None:
+    try:
+        words = [command] if shutil.which(command) else shlex.split(command)
+    except ValueError as error:
+        raise UserError(f"--teacher {command!r} cannot be read: {error}") from None
+    found = words and (shutil.which(words[0]) or shutil.which(words[0], path="/usr/games"))
+    if not found:
         raise UserError(f"no engine {command!r} found: install it, or name another with --teacher")
-    return found
+    return [found, *words[1:]]
 
 
 def _options(args: argparse.Namespace) -> dict[str, str]:

@@ -80,7 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tabiya.arena.evaluation import Examiner, checksum, limit_figures, write_record
+    from tabiya.arena.evaluation import Examiner, limit_figures, write_record
+    from tabiya.files import checksum
     from tabiya.roster import open_player
 
     limit = limit_from(args, DEFAULT_LIMIT)

@@ -32,8 +32,8 @@ from tabiya.data.labels import (
 )
 from tabiya.data.scale import MOVE_MATE, UNLABELLED, label_probability
 from tabiya.data.shards import ShardFolder, Split
-from tabiya.data.streams import replacing
 from tabiya.errors import UserError
+from tabiya.files import replacing
 from tabiya.player import Limit, Player
 
 Advance = Callable[[int], None]
@@ -118,24 +118,22 @@ def swings(
 ) -> tuple[NDArray[np.uint8], dict[str, int]]:
     """Packed positions of a folder whose game move lost at least `loss`, and how many pairs were looked at.
 
-    Values are the folder's labels, or else the evaluations that came with the games.
+    Values are the folder's labels, or else the evaluations that came with the games. The validation
+    games are left out: what is curated is trained on.
     """
     parts = [np.zeros((0, 32), np.uint8)]
     found = pairs = looked_at = 0
-    splits: tuple[Split, ...] = ("train", "validation")
-    for name in folder.names():
-        for split in splits:
-            if maximum is not None and found >= maximum:
-                break
-            records = folder.shard(name, split)
-            values = records["eval"]
-            if shard_label_path(folder.path, name, split).exists():
-                values = shard_values(folder, name, split)
-            hard, some_pairs = _shard_swings(records, values, loss)
-            pairs, looked_at = pairs + some_pairs, looked_at + len(records)
-            parts.append(hard[: None if maximum is None else maximum - found])
-            found += len(parts[-1])
-            advance(len(records))
+    for name, records in folder.shards("train"):
+        if maximum is not None and found >= maximum:
+            break
+        values = records["eval"]
+        if shard_label_path(folder.path, name, "train").exists():
+            values = shard_values(folder, name, "train")
+        hard, some_pairs = _shard_swings(records, values, loss)
+        pairs, looked_at = pairs + some_pairs, looked_at + len(records)
+        parts.append(hard[: None if maximum is None else maximum - found])
+        found += len(parts[-1])
+        advance(len(records))
     if looked_at and not pairs:
         raise UserError(
             f"no two successive positions of a game in {folder.path} have values: "

@@ -7,9 +7,7 @@ one step, so a kill at any moment loses at most the shard being written.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import lzma
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -20,8 +18,10 @@ from typing import Any
 import numpy as np
 
 from tabiya import _core
+from tabiya.data.labels import read_value_labels
 from tabiya.data.shards import FORMAT, RECORD, VERSION
 from tabiya.errors import UserError
+from tabiya.files import checksum, open_text, replacing
 
 SHARD_RECORDS = 4_000_000
 MOST_BROKEN_NAMED = 1000
@@ -162,12 +162,10 @@ class Manifest:
         text = json.dumps(
             {"format": FORMAT, "version": VERSION, **asdict(self)}, indent=1, ensure_ascii=False
         )
-        part = folder / "manifest.json.part"
-        with part.open("w", encoding="utf-8") as file:
+        with replacing(folder / "manifest.json") as part, part.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, folder / "manifest.json")
 
     @classmethod
     def load(cls, folder: Path) -> Manifest | None:
@@ -279,10 +277,10 @@ class _Run:
         """Extract one file, or the rest of it."""
         done = next((entry for entry in self._manifest.sources if entry["name"] == path.name), None)
         if done is None:
-            done = {"name": path.name, "bytes": path.stat().st_size, "sha256": _sha256(path)}
+            done = {"name": path.name, "bytes": path.stat().st_size, "sha256": checksum(path)}
             done |= {"games": 0, "plies": 0, "broken": 0, "shards": 0, "complete": False}
             self._manifest.sources.append(done)
-        elif done["sha256"] != _sha256(path):
+        elif done["sha256"] != checksum(path):
             raise UserError(f"{path} has changed since its extraction began: choose another --out")
         if done["complete"]:
             on_progress(path, done["bytes"], self._manifest.counts)
@@ -331,8 +329,6 @@ def read_exclusion(path: Path) -> tuple[_core.Exclusion, dict[str, Any]]:
     """The lines of a puzzle file (CSV with FEN and Moves columns, also compressed)."""
     import csv
 
-    from tabiya.files import open_text
-
     exclusion, puzzles = _core.Exclusion(), 0
     with open_text(path) as file:
         rows = csv.DictReader(file)
@@ -346,7 +342,7 @@ def read_exclusion(path: Path) -> tuple[_core.Exclusion, dict[str, Any]]:
             puzzles += 1
     return exclusion, {
         "name": path.name,
-        "sha256": _sha256(path),
+        "sha256": checksum(path),
         "puzzles": puzzles,
         "positions": len(exclusion),
     }
@@ -366,11 +362,6 @@ def _check_sources(paths: list[Path]) -> None:
 
 def _stem(path: Path) -> str:
     return path.name.split(".")[0]
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _wanted(
@@ -400,12 +391,7 @@ def _difference(folder: Path, before: dict[str, Any], now: dict[str, Any]) -> st
 
 def _read_evals(folder: Path, source: Path) -> np.ndarray[Any, np.dtype[np.int16]] | None:
     """Value labels for every ply of a source, or None where the folder has none for it."""
-    plain, packed = folder / f"{_stem(source)}.i16", folder / f"{_stem(source)}.i16.xz"
-    try:
-        if plain.exists():
-            return np.fromfile(plain, "<i2")
-        if packed.exists():
-            return np.frombuffer(lzma.decompress(packed.read_bytes()), "<i2")
-    except (lzma.LZMAError, ValueError) as error:
-        raise UserError(f"the value labels {packed} are damaged: {error}") from None
+    for path in (folder / f"{_stem(source)}.i16", folder / f"{_stem(source)}.i16.xz"):
+        if path.exists():
+            return read_value_labels(path)
     return None

@@ -6,8 +6,6 @@ how such a line is taken apart and how a bad one is named by file and line.
 
 from __future__ import annotations
 
-import hashlib
-import lzma
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabiya import _core
-from tabiya.data import streams
 from tabiya.errors import UserError
+from tabiya.files import numbered_lines
 
 COMPRESSED = (".gz", ".bz2", ".zst", ".xz")
 BATCH = 4096
@@ -39,24 +37,13 @@ def stem_and_kind(path: str | Path) -> tuple[str, str]:
 def lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """The numbered lines of a text file, plain or compressed, that are neither empty nor # comments."""
     path = Path(path)
-    for number, raw in _raw_lines(path):
+    for number, raw in numbered_lines(path):
         try:
             text = raw.decode().rstrip("\r\n")
         except UnicodeDecodeError:
             raise UserError(f"{path}, line {number} is not text: {raw[:40]!r}") from None
         if text.strip() and not text.startswith("#"):
             yield number, text
-
-
-def _raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    if path.suffix != ".xz":
-        yield from streams.numbered_lines(path, hashlib.sha256(), lambda _amount: None)
-        return
-    try:
-        with lzma.open(path) as stream:
-            yield from enumerate(stream, 1)
-    except (EOFError, lzma.LZMAError) as error:
-        raise UserError(f"{path} is damaged or cut off: {error}") from None
 
 
 def fen_of(line: str) -> str:

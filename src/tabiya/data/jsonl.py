@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from tabiya import _core
 from tabiya.data.extract import MOST_BROKEN_NAMED, SHARD_RECORDS, Manifest
 from tabiya.data.shards import NO_EVAL, NO_RESULT, RECORD, ShardFolder, Split
-from tabiya.data.streams import Report, compressed, numbered_lines, replacing
 from tabiya.errors import UserError
+from tabiya.files import Report, compressed, numbered_lines, replacing
 
 NO_GAME = 0xFFFFFFFF
 """The record's `game` where a position came without one."""

@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tabiya.data.streams import replacing
 from tabiya.errors import UserError
+from tabiya.files import replacing
 
 FORMAT = "tabiya-labels"
 VERSION = 1

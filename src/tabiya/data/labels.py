@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from tabiya import _core
 from tabiya.data.fens import lines, pack_lines, stem_and_kind
 from tabiya.data.shards import ShardFolder, Split
-from tabiya.data.streams import replacing
 from tabiya.errors import UserError
+from tabiya.files import open_binary, replacing
 
 MAGIC = b"TABIYAMV"
 VERSION = 1
@@ -55,11 +55,8 @@ def read_value_labels(path: str | Path) -> NDArray[np.int16]:
     """Every value of the file: memory-mapped if plain, unpacked into memory if `.xz`."""
     path = Path(path)
     if path.suffix == ".xz":
-        try:
-            with lzma.open(path) as stream:
-                raw = stream.read()
-        except (EOFError, lzma.LZMAError) as error:
-            raise UserError(f"{path} is damaged or cut off: {error}") from None
+        with open_binary(path) as stream:
+            raw = stream.read()
         if len(raw) % 2:
             raise UserError(f"{path} holds {len(raw)} bytes, which are not whole 16-bit labels")
         return np.frombuffer(raw, "<i2")

@@ -66,7 +66,9 @@ class ShardFolder:
                 f"this program reads {FORMAT} version {VERSION}"
             )
         if not manifest.get("complete") and not allow_partial:
-            raise UserError(f"the extraction in {path} is not finished: run the same `tabiya data extract` again")
+            raise UserError(
+                f"the extraction in {path} is not finished: run the same `tabiya data extract` again"
+            )
         folder = cls(path, manifest)
         for shard in manifest["shards"]:
             for split in ("train", "validation"):

@@ -20,7 +20,7 @@ from tabiya import _core
 from tabiya.data.jsonl import NO_GAME, NO_MOVE
 from tabiya.data.labels import HEADER, MAGIC
 from tabiya.data.shards import NO_EVAL, NO_RESULT, ShardFolder, Split
-from tabiya.data.streams import Report
+from tabiya.files import Report
 
 CHUNK = 1 << 18
 EXACT_KEYS = 1 << 25

@@ -31,6 +31,8 @@ class Teaching:
 
     command: str
     """Path of the engine."""
+    arguments: tuple[str, ...] = ()
+    """What stands after it on its command line."""
     options: dict[str, str] = field(default_factory=dict)
     """UCI options, such as Hash."""
     depth: int | None = None
@@ -72,7 +74,8 @@ class Teaching:
         return max(1, size // 16 if self.all_moves else size)
 
     def open_teacher(self) -> _core.Teacher:
-        return _core.Teacher(self.command, self.options, timeout=60.0 + 2 * (self.movetime or 0.0))
+        timeout = 60.0 + 2 * (self.movetime or 0.0)
+        return _core.Teacher(self.command, self.options, timeout, self.arguments)
 
 
 class Workers:

@@ -9,8 +9,8 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-from tabiya.data.streams import replacing
 from tabiya.errors import UserError
+from tabiya.files import replacing
 
 INK = "#2f5d8a"
 OTHER_INK = "#c8793a"
