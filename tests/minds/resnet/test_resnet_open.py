@@ -123,6 +123,16 @@ def test_every_option_is_offered_with_a_default_it_takes(build):
         player.set_option("margn", "0")
 
 
+def test_threads_cannot_change_once_the_file_is_gone_and_play_goes_on(build):
+    path = build()
+    player = opened(path)
+    path.unlink()
+    with pytest.raises(ValueError, match="cannot be read: No such file"):
+        player.set_option("threads", "1")
+    assert player.settings.threads == 2
+    assert player.play(Board(), ANY).nodes == 1
+
+
 def test_playing_loads_no_torch(build):
     program = (
         "import sys\nfrom tabiya._core import Board\nfrom tabiya.player import Limit, PlayerName\n"

@@ -106,7 +106,10 @@ class ResNetPlayer(Player):
     def set_option(self, name: str, value: str) -> None:
         settings = self.settings.changed(name, value)
         if settings.threads != self.settings.threads:
-            self.network = OnnxNetwork(self.network.path, settings.threads)
+            try:
+                self.network = OnnxNetwork(self.network.path, settings.threads)
+            except PlayerError as error:  # the file may be gone by now
+                raise ValueError(str(error)) from error
         self.settings = settings
 
     def _of_positions(self, boards: Sequence[Board], legal: list[list[str]]) -> list[_Opinion]:
