@@ -86,6 +86,9 @@ def legal_mask(
 def legal_indices(
     packed: NDArray[np.uint8], space: Space, view: View = "mover"
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
+def legal_rows(
+    packed: NDArray[np.uint8], space: Space, view: View = "mover", width: int = 128, threads: int = 1
+) -> NDArray[np.int16]: ...
 def move_indices(
     packed: NDArray[np.uint8], moves: NDArray[np.uint16], space: Space, view: View = "mover"
 ) -> NDArray[np.int32]: ...

@@ -250,6 +250,14 @@ def test_a_puzzle_file_with_wrong_columns_is_refused(tmp_path):
         extract([tmp_path / "g.pgn"], tmp_path / "out", puzzles=tmp_path / "p.csv")
 
 
+@pytest.mark.parametrize("row", ["8/8 w,e2e4", "only-a-fen", '"no end of this'])
+def test_a_bad_line_of_a_puzzle_file_is_named(tmp_path, row):
+    (tmp_path / "g.pgn").write_text(game(FOOL))
+    (tmp_path / "p.csv").write_text(f"FEN,Moves\n{row}{'x' * 200_000}\n")
+    with pytest.raises(UserError, match=r"p\.csv, line \d"):
+        extract([tmp_path / "g.pgn"], tmp_path / "out", puzzles=tmp_path / "p.csv")
+
+
 def test_going_on_with_other_settings_is_refused_by_name(tmp_path, many_games):
     extract([many_games], tmp_path / "out", Extraction(seed=1))
     with pytest.raises(UserError, match="seed = 1, now it is 2"):

@@ -363,3 +363,20 @@ def test_nothing_is_pickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     run.save(tmp_path / "a.safetensors")
     run.resume(tmp_path / "a.safetensors")
     assert run.ema.updates == 1
+
+
+def test_moments_come_back_in_their_parameter_s_memory_layout(tmp_path):
+    # A fused optimizer refuses a run in channels-last layout whose moments are in another.
+    def new_run():
+        model = torch.nn.Conv2d(4, 8, 3).to(memory_format=torch.channels_last)
+        return model, torch.optim.AdamW(model.parameters())
+
+    model, optimizer = new_run()
+    model(torch.ones(1, 4, 5, 5)).sum().backward()
+    optimizer.step()
+    save_checkpoint(tmp_path / "c.safetensors", state_tensors(model=model, optimizer=optimizer), {})
+    again, its_optimizer = new_run()
+    restore(again, None, its_optimizer, load_checkpoint(tmp_path / "c.safetensors")[0])
+    moments = its_optimizer.state[again.weight]
+    assert moments["exp_avg"].stride() == again.weight.stride() == model.weight.stride()
+    assert torch.equal(moments["exp_avg"], optimizer.state[model.weight]["exp_avg"])

@@ -113,6 +113,39 @@ fn legal_indices<'py>(
     Ok((PyArray1::from_vec(py, offsets), PyArray1::from_vec(py, indices)))
 }
 
+/// int16 [N, width]: the legal moves' numbers in the order of their UCI strings, then −1.
+///
+/// Moves past `width` are left out; no position of a real game has 128.
+#[pyfunction]
+#[pyo3(signature = (packed, space, view="mover", width=128, threads=1))]
+fn legal_rows<'py>(
+    py: Python<'py>,
+    packed: PyReadonlyArray2<'py, u8>,
+    space: &str,
+    view: &str,
+    width: usize,
+    threads: usize,
+) -> PyResult<Bound<'py, PyArray<i16, IxDyn>>> {
+    let (rows, space, view) = (positions(&packed)?, names::space(space)?, names::view(view)?);
+    let out = output(py, None, &[rows.len(), width])?;
+    let mut lock = writable(&out)?;
+    let slots = lock.as_slice_mut()?;
+    py.detach(|| {
+        encode::batch(rows, width, slots, threads, |row, slot| {
+            let mut indices = Vec::with_capacity(64);
+            encode::legal_indices(row, space, view, &mut indices)?;
+            slot.fill(-1);
+            for (slot, index) in slot.iter_mut().zip(indices) {
+                *slot = index as i16;
+            }
+            Ok(())
+        })
+    })
+    .map_err(to_py)?;
+    drop(lock);
+    Ok(out)
+}
+
 /// The number of one move code per position; −1 where the space has none.
 #[pyfunction]
 #[pyo3(signature = (packed, moves, space, view="mover"))]
@@ -221,6 +254,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(encode_tokens, module)?)?;
     module.add_function(wrap_pyfunction!(legal_mask, module)?)?;
     module.add_function(wrap_pyfunction!(legal_indices, module)?)?;
+    module.add_function(wrap_pyfunction!(legal_rows, module)?)?;
     module.add_function(wrap_pyfunction!(move_indices, module)?)?;
     module.add_function(wrap_pyfunction!(position_keys, module)?)?;
     module.add_function(wrap_pyfunction!(successors, module)?)?;

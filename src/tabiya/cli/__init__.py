@@ -21,7 +21,7 @@ COMMANDS: dict[str, tuple[str | None, str]] = {
     "uci": ("engine", "a mind as a UCI engine under any chess program"),
     "xboard": ("engine", "a mind as an xboard engine"),
     "data": ("data", "games to positions to labels: extract, label, stats, curate, download, export, import"),
-    "train": (None, "train a network from a config, resumable"),
+    "train": ("train", "train a network from a config, resumable"),
     "pipeline": (None, "the training phases a, b, c of the ResNet"),
     "evolve": (None, "evolve a gene pool, resumable"),
     "match": ("match", "two players, N games: Elo with its error, PGN, SPRT"),

@@ -334,12 +334,12 @@ def read_exclusion(path: Path) -> tuple[_core.Exclusion, dict[str, Any]]:
         rows = csv.DictReader(file)
         if not {"FEN", "Moves"} <= set(rows.fieldnames or ()):
             raise UserError(f"{path} has no FEN and Moves columns, its first line is {rows.fieldnames}")
-        for row in rows:
-            try:
-                exclusion.add_line(row["FEN"], row["Moves"].split())
-            except (ValueError, AttributeError) as error:
-                raise UserError(f"{path}, line {rows.line_num}: {error}") from None
-            puzzles += 1
+        try:
+            for row in rows:
+                exclusion.add_line(row["FEN"], (row["Moves"] or "").split())
+                puzzles += 1
+        except (ValueError, TypeError, csv.Error) as error:
+            raise UserError(f"{path}, line {rows.line_num}: {error}") from None
     return exclusion, {
         "name": path.name,
         "sha256": checksum(path),

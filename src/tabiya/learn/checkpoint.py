@@ -260,7 +260,14 @@ def _restore_optimizer(
         # torch counts the steps on the CPU unless its kernels do the counting.
         on_cpu = moment == "step" and not (group.get("capturable") or group.get("fused"))
         device = torch.device("cpu") if on_cpu else parameter.device
-        optimizer.state[parameter][moment] = value.to(device, copy=True)
+        optimizer.state[parameter][moment] = _laid_out_like(parameter, value.to(device, copy=True))
+
+
+def _laid_out_like(parameter: torch.Tensor, moment: torch.Tensor) -> torch.Tensor:
+    """A moment in its parameter's memory layout: files hold the plain one, fused kernels want them equal."""
+    if moment.shape != parameter.shape:
+        return moment
+    return torch.empty_like(parameter, dtype=moment.dtype, device=moment.device).copy_(moment)
 
 
 def _restore_rng(tensors: Mapping[str, torch.Tensor]) -> None:

@@ -1,0 +1,195 @@
+"""Training data resident on the device: tables of positions, drawn from at random, step by step.
+
+A table is read once, in packed form, and stays on the device; planes are made
+there. What is drawn at a step depends on the seed and the step alone, so a
+run that was stopped goes on with exactly the batches it would have had.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from tabiya import _core
+from tabiya.data.labels import MoveLabels, load_move_labels
+from tabiya.data.scale import MOVE_MATE, label_probability
+from tabiya.data.shards import ShardFolder, Split
+from tabiya.errors import UserError
+
+WIDTH = 80
+"""Legal moves kept per position; the very few positions with more lose the rest."""
+CHUNK = 1 << 20
+"""Positions prepared at a time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """One set of data and its part in every batch."""
+
+    kind: Literal["games", "labels", "successors"]
+    """Games: an extracted folder. Labels: move labels. Successors: their moves' outcomes as positions."""
+    path: str
+    """Folder or file; several files of one kind separated by ':'."""
+    share: float
+    """Share of each batch."""
+
+    def __post_init__(self) -> None:
+        if self.share <= 0:
+            raise UserError(f"the share of {self.path} must be positive, got {self.share}")
+
+
+@dataclass
+class Table:
+    """Positions of one source as tensors of equal length on one device."""
+
+    kind: str
+    packed: Tensor
+    """uint8 [N, 32]."""
+    legal: Tensor | None = None
+    """int16 [N, WIDTH]: numbers of the legal moves, then −1."""
+    target: Tensor | None = None
+    """int16 [N]: which of them was played."""
+    q: Tensor | None = None
+    """float16 [N, WIDTH]: win probability of each legal move, for the mover."""
+    value: Tensor | None = None
+    """float16 [N]: the teacher's win probability for the mover; not-a-number where there is none."""
+    result: Tensor | None = None
+    """int8 [N]: 0 win, 1 draw, 2 loss for the mover, −1 unknown."""
+    weight: Tensor | None = None
+    """float16 [N]."""
+
+    def __len__(self) -> int:
+        return int(self.packed.shape[0])
+
+    def take(self, rows: Tensor) -> Table:
+        """The rows with these numbers."""
+        parts = {
+            name: tensor.index_select(0, rows)
+            for name, tensor in vars(self).items()
+            if isinstance(tensor, Tensor)
+        }
+        return Table(self.kind, **parts)
+
+
+def legal_rows(packed: NDArray[np.uint8], threads: int) -> NDArray[np.int16]:
+    return _core.legal_rows(packed, "planes", "mover", WIDTH, threads)
+
+
+def load(source: Source, split: Split, device: torch.device, threads: int | None = None) -> Table:
+    """Read a source's files onto the device."""
+    threads = threads or os.cpu_count() or 1
+    parts: list[dict[str, Tensor]] = []
+    for path in source.path.split(":"):
+        if source.kind == "games":
+            chunks = _games(Path(path), split, threads)
+        elif source.kind == "labels":
+            chunks = _labels(Path(path), split, threads)
+        else:
+            chunks = _successors(Path(path), split)
+        for chunk in chunks:
+            parts.append({name: torch.from_numpy(array).to(device) for name, array in chunk.items()})
+    if not parts:
+        raise UserError(f"{source.path} holds no positions to train on")
+    return Table(source.kind, **{name: torch.cat([part[name] for part in parts]) for name in parts[0]})
+
+
+def _games(path: Path, split: Split, threads: int) -> Iterator[dict[str, NDArray[np.generic]]]:
+    folder = ShardFolder.open(path)
+    weights = np.array([1.0, *(tier["weight"] for tier in folder.manifest["options"].get("tiers", ()))])
+    for _, shard in folder.shards(split):
+        for start in range(0, len(shard), CHUNK):
+            records = shard[start : start + CHUNK]
+            packed = np.ascontiguousarray(records["packed"])
+            black = (packed[:, 24] & 1).astype(bool)
+            legal = legal_rows(packed, threads)
+            played = _core.move_indices(packed, np.ascontiguousarray(records["move"]), "planes")
+            white_value = label_probability(records["eval"])
+            result = records["result"].astype(np.int16)
+            for_mover = np.where(black, -result, result)
+            yield {
+                "packed": packed,
+                "legal": legal,
+                "target": _slots(legal, played),
+                "value": np.where(black, 1 - white_value, white_value).astype(np.float16),
+                "result": np.where(np.abs(result) <= 1, 1 - for_mover, -1).astype(np.int8),
+                "weight": weights[records["tier"]].astype(np.float16),
+            }
+
+
+def _slots(legal: NDArray[np.int16], played: NDArray[np.int32]) -> NDArray[np.int16]:
+    """Where in its row of legal moves the played move stands; −1 where it does not."""
+    found = legal == played[:, None]
+    return np.where(found.any(1), found.argmax(1), -1).astype(np.int16)
+
+
+def _split_labels(path: Path, split: Split) -> MoveLabels:
+    """The labels of one split: lone positions have no game, so one in a hundred is held out by its key."""
+    packed, offsets, scores = load_move_labels(path)
+    held_out = _core.position_keys(packed) % np.uint64(100) == 0
+    rows = np.flatnonzero(held_out if split == "validation" else ~held_out)
+    counts = np.diff(offsets)[rows]
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    within = np.arange(starts[-1]) - np.repeat(starts[:-1], counts)
+    return packed[rows], starts, scores[np.repeat(offsets[rows], counts) + within]
+
+
+def _labels(path: Path, split: Split, threads: int) -> Iterator[dict[str, NDArray[np.generic]]]:
+    packed, offsets, scores = _split_labels(path, split)
+    for start in range(0, len(packed), CHUNK):
+        rows = packed[start : start + CHUNK]
+        bounds = offsets[start : start + len(rows) + 1]
+        counts = np.diff(bounds)
+        keep = np.flatnonzero((counts > 0) & (counts <= WIDTH))
+        p = label_probability(scores[bounds[0] : bounds[-1]], MOVE_MATE)
+        q = np.full((len(rows), WIDTH), np.nan, np.float16)
+        columns = np.arange(int(counts.sum())) - np.repeat(bounds[:-1] - bounds[0], counts)
+        inside = columns < WIDTH
+        q[np.repeat(np.arange(len(rows)), counts)[inside], columns[inside]] = p[inside]
+        rows, q = np.ascontiguousarray(rows[keep]), q[keep]
+        yield {
+            "packed": rows,
+            "legal": legal_rows(rows, threads),
+            "q": q,
+            "value": np.nanmax(q, 1).astype(np.float16),
+        }
+
+
+def _successors(path: Path, split: Split) -> Iterator[dict[str, NDArray[np.generic]]]:
+    packed, offsets, scores = _split_labels(path, split)
+    step = CHUNK // 32
+    for start in range(0, len(packed), step):
+        bounds = offsets[start : start + step + 1]
+        _, after, _ = _core.successors(np.ascontiguousarray(packed[start : start + step]))
+        p = label_probability(scores[bounds[0] : bounds[-1]], MOVE_MATE)
+        yield {"packed": after, "value": (1 - p).astype(np.float16)}
+
+
+class Feed:
+    """Batches drawn from several tables, each with its share."""
+
+    def __init__(self, tables: list[Table], shares: list[float], batch: int, seed: int) -> None:
+        self._tables, self._seed = tables, seed
+        total = sum(shares)
+        counts = [int(batch * share / total) for share in shares]
+        counts[0] += batch - sum(counts)
+        if min(counts) < 1:
+            raise UserError(f"a batch of {batch} is too small for {len(shares)} sources with shares {shares}")
+        self.counts = counts
+
+    def draw(self, step: int) -> list[Table]:
+        """One part of the batch per source, the same for the same step."""
+        parts = []
+        for number, (table, count) in enumerate(zip(self._tables, self.counts, strict=True)):
+            generator = torch.Generator(table.packed.device)
+            generator.manual_seed((self._seed * 1_000_003 + step) * 31 + number)
+            rows = torch.randint(len(table), (count,), generator=generator, device=table.packed.device)
+            parts.append(table.take(rows))
+        return parts

@@ -1,0 +1,122 @@
+"""What the network is taught: a move, the worth of every move, and the worth of the position.
+
+    α · CE(policy) + β · MSE(Q over all legal moves) + γ · value
+
+Illegal moves never enter: the logits of the legal ones are picked out before
+any softmax.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - torch's own custom
+from torch import Tensor
+
+from tabiya.errors import UserError
+from tabiya.learn.feed import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossWeights:
+    """α, β, γ and how targets are made."""
+
+    policy: float = 1.0
+    q: float = 0.4
+    value: float = 0.25
+    policy_temperature: float = 0.04
+    """Where every move has a label, the policy's target is softmax(Q / this); 0: the best move alone."""
+    bins_sigma: float = 0.75
+    """Width, in bins, of the Gaussian by which a value is spread over the bins."""
+
+    def __post_init__(self) -> None:
+        if self.policy_temperature < 0 or self.bins_sigma <= 0:
+            raise UserError("policy_temperature must not be negative, bins_sigma must be positive")
+
+
+def bin_targets(value: Tensor, bins: int, sigma: float) -> Tensor:
+    """Win probabilities [B] as distributions over equal bins of [0, 1], each a truncated Gaussian."""
+    edges = torch.linspace(0, 1, bins + 1, device=value.device)
+    below = 0.5 * (1 + torch.erf((edges - value[:, None]) * (bins / (sigma * 2**0.5))))
+    mass = below.diff(dim=1)
+    return mass / mass.sum(1, keepdim=True)
+
+
+def expected_value(bin_logits: Tensor) -> Tensor:
+    """The win probability that bin logits [B, K] stand for."""
+    bins = bin_logits.shape[1]
+    centres = (torch.arange(bins, device=bin_logits.device) + 0.5) / bins
+    return (bin_logits.float().softmax(1) * centres).sum(1)
+
+
+def losses(
+    outputs: tuple[Tensor, Tensor, Tensor, Tensor], parts: list[Table], weights: LossWeights
+) -> dict[str, Tensor]:
+    """The total as `loss`, and what it is made of, for a batch whose rows are the parts in turn."""
+    policy, q, wdl, bins = (output.float() for output in outputs)
+    start, total = 0, policy.new_zeros(())
+    figures: dict[str, Tensor] = {}
+    batch = policy.shape[0]
+    for part in parts:
+        rows = slice(start, start + len(part))
+        start += len(part)
+        share = len(part) / batch
+        named: dict[str, Tensor] = {}
+        if part.legal is not None:
+            named |= _move_losses(policy[rows], q[rows], part, weights)
+        if part.value is not None:
+            named["bins"] = _bins_loss(bins[rows], part.value.float(), weights) * weights.value
+        if part.result is not None:
+            known = part.result >= 0
+            cross = F.cross_entropy(wdl[rows], part.result.clamp(min=0).long(), reduction="none")
+            named["wdl"] = _mean(cross, known.float()) * weights.value
+        for name, loss in named.items():
+            if not name.endswith("_top1"):
+                total = total + share * loss
+            figures[f"{part.kind}_{name}"] = loss.detach()
+    return {"loss": total, **figures}
+
+
+def _move_losses(policy: Tensor, q: Tensor, part: Table, weights: LossWeights) -> dict[str, Tensor]:
+    assert part.legal is not None
+    legal = part.legal.long()
+    real = legal >= 0
+    picked = policy.gather(1, legal.clamp(min=0)).masked_fill(~real, -1e4)
+    log_p = picked.log_softmax(1)
+    if part.q is None:
+        assert part.target is not None
+        target = part.target.long()
+        found = (target >= 0).float()
+        if part.weight is not None:
+            found = found * part.weight.float()
+        cross = -log_p.gather(1, target.clamp(min=0)[:, None])[:, 0]
+        right = (log_p.argmax(1) == target).float()
+        return {"policy": _mean(cross, found) * weights.policy, "policy_top1": right.mean()}
+    worth = part.q.float().nan_to_num(0.0)
+    if weights.policy_temperature > 0:
+        soft = (worth / weights.policy_temperature).masked_fill(~real, -1e4).softmax(1)
+    else:
+        soft = F.one_hot(worth.masked_fill(~real, -1.0).argmax(1), legal.shape[1]).float()
+    # The cross-entropy less the target's own entropy: its zero is a perfect policy.
+    divergence = (soft * (soft.clamp(min=1e-9).log() - log_p)).sum(1)
+    predicted = q.gather(1, legal.clamp(min=0)).sigmoid()
+    squared = ((predicted - worth) ** 2 * real).sum(1) / real.sum(1).clamp(min=1)
+    best = worth.masked_fill(~real, -1.0).max(1).values
+    chosen = worth.gather(1, log_p.argmax(1, keepdim=True))[:, 0]
+    return {
+        "policy": divergence.mean() * weights.policy,
+        "q": squared.mean() * weights.q,
+        "policy_top1": (chosen >= best - 1e-4).float().mean(),
+    }
+
+
+def _bins_loss(logits: Tensor, value: Tensor, weights: LossWeights) -> Tensor:
+    known = ~value.isnan()
+    target = bin_targets(value.nan_to_num(0.5), logits.shape[1], weights.bins_sigma)
+    divergence = (target * (target.clamp(min=1e-9).log() - logits.log_softmax(1))).sum(1)
+    return _mean(divergence, known.float())
+
+
+def _mean(values: Tensor, weights: Tensor) -> Tensor:
+    return (values * weights).sum() / weights.sum().clamp(min=1.0)

@@ -1,0 +1,115 @@
+"""The residual network: planes in, policy, Q of every move and value out, in one pass.
+
+The tower is AlphaZero's with squeeze-and-excitation; every head sees the same
+features. Moves are numbered in the 8×8×73 space from the mover's side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from tabiya.errors import UserError
+
+MOVE_PLANES = 73
+MOVES = 64 * MOVE_PLANES
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResNetShape:
+    """Sizes of the network; `main` as it stands here."""
+
+    blocks: int = 12
+    channels: int = 128
+    planes: int = 21
+    """18, or 21 with en passant and repetition."""
+    squeeze: int = 32
+    """Channels of the squeeze in squeeze-and-excitation; 0: none."""
+    value_channels: int = 32
+    value_hidden: int = 128
+    value_bins: int = 64
+    """Classes into which the teacher's win probability is divided."""
+    own_q_head: bool = True
+    """Q from a head of its own; otherwise the policy's logits are read as Q's logits too."""
+
+    def __post_init__(self) -> None:
+        if self.planes not in (18, 21):
+            raise UserError(f"the network reads 18 or 21 planes, got {self.planes}")
+        for name in ("blocks", "channels", "value_channels", "value_hidden", "value_bins"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.squeeze < 0:
+            raise UserError(f"squeeze must not be negative, got {self.squeeze}")
+
+
+class Excite(nn.Module):
+    """Squeeze-and-excitation: each channel is scaled and shifted by what the whole board shows."""
+
+    def __init__(self, channels: int, squeeze: int) -> None:
+        super().__init__()
+        self.down = nn.Linear(channels, squeeze)
+        self.up = nn.Linear(squeeze, 2 * channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        both: Tensor = self.up(torch.relu(self.down(x.mean((2, 3)))))
+        scale, shift = both[:, :, None, None].chunk(2, 1)
+        return x * torch.sigmoid(scale) + shift
+
+
+class Block(nn.Module):
+    """Two convolutions and the way around them."""
+
+    def __init__(self, channels: int, squeeze: int) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.first_norm = nn.BatchNorm2d(channels)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.second_norm = nn.BatchNorm2d(channels)
+        self.excite = Excite(channels, squeeze) if squeeze else nn.Identity()
+        # A block begins as the identity, so that a deep tower trains from the first step.
+        nn.init.zeros_(self.second_norm.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.relu(self.first_norm(self.first(x)))
+        return torch.relu(x + self.excite(self.second_norm(self.second(y))))
+
+
+class ResNet(nn.Module):
+    """Planes [B, C, 8, 8] to (policy [B, 4672], q [B, 4672], wdl [B, 3], value bins [B, K]), all logits."""
+
+    def __init__(self, shape: ResNetShape) -> None:
+        super().__init__()
+        self.shape = shape
+        width = shape.channels
+        self.stem = nn.Conv2d(shape.planes, width, 3, padding=1, bias=False)
+        self.stem_norm = nn.BatchNorm2d(width)
+        self.blocks = nn.Sequential(*(Block(width, shape.squeeze) for _ in range(shape.blocks)))
+        self.move = nn.Conv2d(width, width, 3, padding=1, bias=False)
+        self.move_norm = nn.BatchNorm2d(width)
+        self.policy = nn.Conv2d(width, MOVE_PLANES, 1)
+        self.q = nn.Conv2d(width, MOVE_PLANES, 1) if shape.own_q_head else None
+        self.value = nn.Conv2d(width, shape.value_channels, 1, bias=False)
+        self.value_norm = nn.BatchNorm2d(shape.value_channels)
+        self.value_hidden = nn.Linear(64 * shape.value_channels, shape.value_hidden)
+        self.wdl = nn.Linear(shape.value_hidden, 3)
+        self.bins = nn.Linear(shape.value_hidden, shape.value_bins)
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        x = self.blocks(torch.relu(self.stem_norm(self.stem(planes))))
+        moves = torch.relu(self.move_norm(self.move(x)))
+        policy = _flat(self.policy(moves))
+        q = policy if self.q is None else _flat(self.q(moves))
+        value = torch.relu(self.value_norm(self.value(x))).flatten(1)
+        value = torch.relu(self.value_hidden(value))
+        return policy, q, self.wdl(value), self.bins(value)
+
+
+def _flat(move_planes: Tensor) -> Tensor:
+    """[B, 73, 8, 8] to the numbering from·73 + plane."""
+    return move_planes.permute(0, 2, 3, 1).flatten(1)
+
+
+def parameter_count(network: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in network.parameters())

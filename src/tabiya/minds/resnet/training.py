@@ -1,0 +1,264 @@
+"""One training run of the ResNet: from tables on the device to checkpoints, resumable at any step.
+
+A run is a folder: `config.json`, `log.jsonl`, the newest checkpoints, and the
+network as ONNX beside each, so that `resnet:FOLDER` plays it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from tabiya.data.shards import Split
+from tabiya.errors import UserError
+from tabiya.files import replacing
+from tabiya.learn.checkpoint import (
+    checkpoint_path,
+    keep_last,
+    load_checkpoint,
+    load_weights,
+    newest_checkpoint,
+    optimizer_groups,
+    restore,
+    save_checkpoint,
+    state_tensors,
+)
+from tabiya.learn.config import config_to_dict
+from tabiya.learn.feed import Feed, Source, Table, load
+from tabiya.learn.log import RunLog
+from tabiya.learn.planes import planes_of
+from tabiya.learn.schedule import Ema, Kind, learning_rate
+from tabiya.minds.resnet.loss import LossWeights, losses
+from tabiya.minds.resnet.network import ResNet, ResNetShape, parameter_count
+
+VALIDATION_ROWS = 1 << 15
+"""Held-out positions of each source that a validation looks at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResNetTraining:
+    """One run, read from configs/resnet-*.toml."""
+
+    mind: Literal["resnet"] = "resnet"
+    sources: tuple[Source, ...]
+    """What is learned from, and each source's part in every batch."""
+    steps: int
+    batch: int = 4096
+    shape: ResNetShape = field(default_factory=ResNetShape)
+    loss: LossWeights = field(default_factory=LossWeights)
+    peak_rate: float = 2e-3
+    final_fraction: float = 0.02
+    """The learning rate at the last step, as a share of the peak."""
+    warmup_steps: int = 500
+    """Steps of linear warm-up, counted inside `steps`."""
+    schedule: Kind = "cosine"
+    weight_decay: float = 1e-4
+    clip: float = 5.0
+    """Largest norm of the gradient."""
+    ema_decay: float = 0.999
+    seed: int = 0
+    start_from: str | None = None
+    """A checkpoint whose weights the run begins with."""
+    device: Literal["cuda", "cpu"] = "cuda"
+    bf16: bool = True
+    compile: bool = True
+    report_steps: int = 100
+    validate_steps: int = 2000
+    checkpoint_steps: int = 2000
+    keep: int = 2
+    """Checkpoints kept."""
+
+    def __post_init__(self) -> None:
+        if not self.sources:
+            raise UserError("a training run needs at least one source")
+        for name in ("steps", "batch", "report_steps", "validate_steps", "checkpoint_steps", "keep"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+class _Reader(nn.Module):
+    """Packed positions in, the network's outputs out: what is compiled as one."""
+
+    def __init__(self, network: ResNet) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, packed: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        planes = planes_of(packed, self.network.shape.planes)
+        outputs: tuple[Tensor, Tensor, Tensor, Tensor] = self.network(
+            planes.contiguous(memory_format=torch.channels_last)
+        )
+        return outputs
+
+
+class Run:
+    """A run in its folder: made new, or picked up where its newest checkpoint stands."""
+
+    def __init__(self, config: ResNetTraining, folder: Path) -> None:
+        if config.device == "cuda" and not torch.cuda.is_available():
+            raise UserError('no CUDA device here: set device = "cpu", or train where there is a GPU')
+        self.config, self.folder = config, folder
+        self.device = torch.device(config.device)
+        folder.mkdir(parents=True, exist_ok=True)
+        self._remember_config()
+        torch.manual_seed(config.seed)
+        torch.set_float32_matmul_precision("high")
+        self.network = self._new_network()
+        self.ema = Ema(self.network, config.ema_decay)
+        self.optimizer = self._new_optimizer()
+        self.step = 0
+        newest = newest_checkpoint(folder)
+        if newest is not None:
+            tensors, metadata = load_checkpoint(newest, config.device)
+            restore(self.network, self.ema, self.optimizer, tensors, metadata["optimizer"])
+            self.step = int(metadata["step"])
+        elif config.start_from is not None:
+            load_weights(self.network, load_checkpoint(config.start_from, config.device)[0])
+            self.ema = Ema(self.network, config.ema_decay)
+        self.reader: nn.Module = _Reader(self.network)
+        if config.compile:
+            self.reader = torch.compile(self.reader)  # type: ignore[assignment]
+
+    def _remember_config(self) -> None:
+        path = self.folder / "config.json"
+        mine = config_to_dict(self.config)
+        if path.exists():
+            before = json.loads(path.read_text())
+            for name in mine:
+                if before.get(name) != mine[name]:
+                    raise UserError(
+                        f"{self.folder} was begun with {name} = {before.get(name)!r}, "
+                        f"now it is {mine[name]!r}: use the same settings to go on, or another --out"
+                    )
+            return
+        with replacing(path) as part:
+            part.write_text(json.dumps(mine, indent=1) + "\n")
+
+    def _new_network(self) -> ResNet:
+        return ResNet(self.config.shape).to(self.device).to(memory_format=torch.channels_last)
+
+    def _new_optimizer(self) -> torch.optim.Optimizer:
+        matrices = [p for p in self.network.parameters() if p.ndim > 1]
+        vectors = [p for p in self.network.parameters() if p.ndim <= 1]
+        groups = [
+            {"params": matrices, "weight_decay": self.config.weight_decay},
+            {"params": vectors, "weight_decay": 0.0},
+        ]
+        return torch.optim.AdamW(groups, lr=self.config.peak_rate, fused=self.device.type == "cuda")
+
+    def train(self, minutes: float | None = None) -> dict[str, Any]:
+        """Train to the last step, or until the minutes are over; the last report's figures."""
+        config = self.config
+        started = time.monotonic()
+        feed = self._feed("train", config.batch)
+        held_out = self._held_out()
+        log = RunLog(self.folder, resumed_at=self.step, steps=config.steps)
+        log.note(
+            f"{parameter_count(self.network):,} parameters, {feed.counts} positions of each source in a batch"
+        )
+        figures: dict[str, Any] = {}
+        mark, mark_step = time.monotonic(), self.step
+        while self.step < config.steps:
+            rate = learning_rate(
+                self.step,
+                steps=config.steps,
+                peak=config.peak_rate,
+                warmup_steps=min(config.warmup_steps, config.steps - 1),
+                final_fraction=config.final_fraction,
+                kind=config.schedule,
+            )
+            parts = self._one_step(feed.draw(self.step), rate)
+            self.step += 1
+            ends = self.step == config.steps
+            if ends or self.step % config.report_steps == 0:
+                figures = {name: float(value) for name, value in parts.items()}
+                now = time.monotonic()
+                speed = (self.step - mark_step) * config.batch / (now - mark)
+                mark, mark_step = now, self.step
+                log.report(self.step, **figures, rate=rate, positions_per_second=speed)
+            if ends or self.step % config.validate_steps == 0:
+                log.report(self.step, **self.validate(held_out))
+                mark, mark_step = time.monotonic(), self.step
+            over = minutes is not None and time.monotonic() - started > minutes * 60
+            if ends or over or self.step % config.checkpoint_steps == 0:
+                self.save()
+                mark, mark_step = time.monotonic(), self.step
+            if over:
+                break
+        log.close()
+        return figures
+
+    def _feed(self, split: Split, batch: int) -> Feed:
+        tables = [load(source, split, self.device) for source in self.config.sources]
+        return Feed(tables, [source.share for source in self.config.sources], batch, self.config.seed)
+
+    def _held_out(self) -> list[Table]:
+        """A fixed sample of each source's held-out positions."""
+        generator = torch.Generator().manual_seed(0)
+        sample = []
+        for source in self.config.sources:
+            table = load(source, "validation", self.device)
+            rows = torch.randperm(len(table), generator=generator)[:VALIDATION_ROWS]
+            sample.append(table.take(rows.to(self.device)))
+        return sample
+
+    def _one_step(self, parts: list[Table], rate: float) -> dict[str, Tensor]:
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.network.train()
+        packed = torch.cat([part.packed for part in parts])
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.bf16):
+            outputs = self.reader(packed)
+        figures = losses(outputs, parts, self.config.loss)
+        self.optimizer.zero_grad(set_to_none=True)
+        torch.autograd.backward(figures["loss"])
+        nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
+        self.optimizer.step()
+        self.ema.update(self.network)
+        return {name: value.detach() for name, value in figures.items()}
+
+    @torch.no_grad()
+    def validate(self, held_out: list[Table]) -> dict[str, float]:
+        """The average network's losses on held-out positions."""
+        network = self.averaged()
+        sums: dict[str, float] = {}
+        for table in held_out:
+            size = self.config.batch
+            chunks = range(0, len(table), size)
+            for start in chunks:
+                part = table.take(torch.arange(start, min(start + size, len(table)), device=self.device))
+                with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.bf16):
+                    outputs = network(planes_of(part.packed, self.config.shape.planes))
+                for name, value in losses(outputs, [part], self.config.loss).items():
+                    if name != "loss":
+                        key = f"validation_{name}"
+                        sums[key] = sums.get(key, 0.0) + float(value) * len(part) / len(table)
+        return sums
+
+    def averaged(self) -> ResNet:
+        """The network with its averaged weights, for use."""
+        network = self._new_network()
+        self.ema.copy_to(network)
+        network.eval()
+        return network
+
+    def save(self) -> Path:
+        """A checkpoint that training goes on from."""
+        path = checkpoint_path(self.folder, self.step)
+        save_checkpoint(
+            path,
+            state_tensors(model=self.network, ema=self.ema, optimizer=self.optimizer),
+            {
+                "step": self.step,
+                "config": config_to_dict(self.config),
+                "optimizer": optimizer_groups(self.network, self.optimizer),
+            },
+        )
+        keep_last(self.folder, self.config.keep)
+        return path
