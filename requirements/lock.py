@@ -21,7 +21,9 @@ def main() -> None:
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text())
     run = frozen(project["project"]["dependencies"])
     build = frozen(project["build-system"]["requires"])
-    dev = frozen([*project["project"]["optional-dependencies"]["dev"], *run, *build])
+    extras = project["project"]["optional-dependencies"]
+    tools = [need for need in extras["dev"] if not need.startswith("tabiya[")]
+    dev = frozen([*tools, *extras["train"], *run, *build])
     write("run", "what playing, measuring and labelling need", run)
     write("build", "what builds the Rust module", build)
     write("dev", "what lint and tests add", [pin for pin in dev if pin not in {*run, *build}])
