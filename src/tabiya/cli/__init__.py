@@ -20,7 +20,10 @@ COMMANDS: dict[str, tuple[str | None, str]] = {
     "serve": (None, "the web page"),
     "uci": ("engine", "a mind as a UCI engine under any chess program"),
     "xboard": ("engine", "a mind as an xboard engine"),
-    "data": ("data", "games to positions to labels: extract, label, stats, curate, download, export, import"),
+    "data": (
+        "data",
+        "games to positions to labels: extract, label, join, curate, stats, download, …",
+    ),
     "train": ("train", "train a network from a config, resumable"),
     "pipeline": (None, "the training phases a, b, c of the ResNet"),
     "evolve": (None, "evolve a gene pool, resumable"),

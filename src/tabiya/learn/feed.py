@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tabiya import _core
+from tabiya.data.join import select
 from tabiya.data.labels import MoveLabels, load_move_labels
 from tabiya.data.scale import MOVE_MATE, label_probability
 from tabiya.data.shards import ShardFolder, Split
@@ -132,13 +133,9 @@ def _slots(legal: NDArray[np.int16], played: NDArray[np.int32]) -> NDArray[np.in
 
 def _split_labels(path: Path, split: Split) -> MoveLabels:
     """The labels of one split: lone positions have no game, so one in a hundred is held out by its key."""
-    packed, offsets, scores = load_move_labels(path)
-    held_out = _core.position_keys(packed) % np.uint64(100) == 0
-    rows = np.flatnonzero(held_out if split == "validation" else ~held_out)
-    counts = np.diff(offsets)[rows]
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    within = np.arange(starts[-1]) - np.repeat(starts[:-1], counts)
-    return packed[rows], starts, scores[np.repeat(offsets[rows], counts) + within]
+    labels = load_move_labels(path)
+    held_out = _core.position_keys(labels[0]) % np.uint64(100) == 0
+    return select(labels, np.flatnonzero(held_out if split == "validation" else ~held_out))
 
 
 def _labels(path: Path, split: Split, threads: int) -> Iterator[dict[str, NDArray[np.generic]]]:
