@@ -7,13 +7,16 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tabiya import _core
 from tabiya._core import Board
 from tabiya.arena.agree import kendall_tau_b, load_labels, measure_agreement
 from tabiya.arena.evaluation import Examiner
+from tabiya.data.labels import held_out, write_move_labels
 from tabiya.data.scale import win_probability
 from tabiya.errors import UserError
 from tabiya.player import Decision, Limit, Player, PlayerFailure, ScoredMove
@@ -125,3 +128,21 @@ def test_tau_b_is_what_counting_pairs_gives(points: list[tuple[int, int]]) -> No
         assert tau == pytest.approx(sum(x * y for x, y in pairs) / math.sqrt(untied))
     else:
         assert tau is None
+
+
+def test_only_positions_that_no_mind_trains_on_are_asked_when_unseen_ones_are_wanted(tmp_path: Path) -> None:
+    packed = _core.random_positions(1500, 8)
+    packed = packed[np.unique(_core.position_keys(packed), return_index=True)[1]]
+    offsets, _, _ = _core.successors(packed)
+    write_move_labels(tmp_path / "l.moves", (packed, offsets, np.zeros(offsets[-1], np.int16)))
+    unseen = load_labels([tmp_path / "l.moves"], unseen=True)
+    assert {label.packed for label in unseen} == {row.tobytes() for row in packed[held_out(packed)]}
+    assert 0 < len(unseen) < len(packed) // 20
+
+
+def test_a_file_without_unseen_positions_says_how_to_take_all(tmp_path: Path) -> None:
+    start = np.frombuffer(_core.Board().packed(), np.uint8).reshape(1, 32)
+    assert not held_out(start)[0]
+    write_move_labels(tmp_path / "l.moves", (start, np.array([0, 20]), np.zeros(20, np.int16)))
+    with pytest.raises(UserError, match="--split all"):
+        load_labels([tmp_path / "l.moves"], unseen=True)

@@ -61,7 +61,7 @@ def inputs(tmp_path: Path) -> dict[str, list[str]]:
     suite.write_text("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - bm a3; id 1;\n")
     return {
         "puzzles": ["--puzzles", str(puzzles)],
-        "agree": ["--labels", str(labels)],
+        "agree": ["--labels", str(labels), "--split", "all"],
         "endgames": ["--teacher", "back", "--positions", str(endgames), "--teacher-nodes", "9"],
         "openings": ["--pgn", str(games), "--eco", str(eco)],
         "suite": ["--suite", str(suite)],

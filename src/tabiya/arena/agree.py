@@ -16,7 +16,7 @@ import numpy as np
 
 from tabiya._core import Board
 from tabiya.arena.evaluation import Advance, Examiner, mean, sample, share, wilson
-from tabiya.data.labels import MoveLabel, read_move_labels
+from tabiya.data.labels import MoveLabel, held_out, read_move_labels
 from tabiya.data.scale import MOVE_MATE, label_probability
 from tabiya.errors import UserError
 from tabiya.player import Decision
@@ -32,10 +32,15 @@ class LabelledPosition:
     scores: dict[str, int]
 
 
-def load_labels(paths: Sequence[Path], count: int | None = None, seed: int = 0) -> list[LabelledPosition]:
-    """A seeded sample of `count` positions over all the files; all of them for None."""
+def load_labels(
+    paths: Sequence[Path], count: int | None = None, seed: int = 0, unseen: bool = False
+) -> list[LabelledPosition]:
+    """A seeded sample of `count` positions over all the files; all of them for None.
+
+    With `unseen`, only positions that no mind trains on (see `data.labels.held_out`).
+    """
     positions = []
-    for label in sample(_labels(paths), count, seed):
+    for label in sample(_labels(paths, unseen), count, seed):
         moves = Board.from_packed(label.packed).legal_moves()
         if len(moves) != len(label.scores):
             fen = Board.from_packed(label.packed).fen()
@@ -44,14 +49,22 @@ def load_labels(paths: Sequence[Path], count: int | None = None, seed: int = 0) 
             )
         positions.append(LabelledPosition(label.packed, dict(zip(moves, label.scores, strict=True))))
     if not positions:
-        raise UserError(f"no labelled position in {', '.join(map(str, paths))}")
+        files = ", ".join(map(str, paths))
+        if unseen:
+            raise UserError(
+                f"no held-out position in {files} (one in a hundred is): --split all takes every one"
+            )
+        raise UserError(f"no labelled position in {files}")
     return positions
 
 
-def _labels(paths: Sequence[Path]) -> Iterator[MoveLabel]:
+def _labels(paths: Sequence[Path], unseen: bool) -> Iterator[MoveLabel]:
     for path in paths:
-        # A position without moves asks nothing.
-        yield from (label for label in read_move_labels(path) if label.scores)
+        for label in read_move_labels(path):
+            row = np.frombuffer(label.packed, np.uint8).reshape(1, -1)
+            # A position without moves asks nothing.
+            if label.scores and (not unseen or held_out(row)[0]):
+                yield label
 
 
 def measure_agreement(

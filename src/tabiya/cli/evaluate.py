@@ -45,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     agree = kinds.add_parser("agree", help="agreement with a teacher that scored every legal move")
     agree.add_argument("--labels", metavar="FILE", type=Path, nargs="+", help="move labels, binary or text")
+    agree.add_argument(
+        "--split",
+        choices=("validation", "all"),
+        default="validation",
+        help="only positions that no mind trains on (validation, one in a hundred), or all",
+    )
 
     endgames = kinds.add_parser("endgames", help="against Syzygy tables, or beyond them against a teacher")
     endgames.add_argument("--syzygy", metavar="DIR", type=Path, help="folder of Syzygy tables")
@@ -136,9 +142,11 @@ def _agree(args: argparse.Namespace, _stack: ExitStack) -> Question:
     from tabiya.arena.agree import load_labels, measure_agreement
 
     paths = _given(args.labels, "--labels FILE, as written by `tabiya data label`")
-    labels = load_labels(paths, args.max, args.seed)
+    labels = load_labels(paths, args.max, args.seed, unseen=args.split == "validation")
     return Question(
-        len(labels), paths, lambda examiner, advance: measure_agreement(labels, examiner, advance)
+        len(labels),
+        paths,
+        lambda examiner, advance: {**measure_agreement(labels, examiner, advance), "split": args.split},
     )
 
 

@@ -106,6 +106,14 @@ def load_move_labels(path: str | Path) -> MoveLabels:
     return join_move_labels(_batches(Path(path)))
 
 
+def held_out(packed: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which labelled positions no mind trains on: one in a hundred, by its key, for ever.
+
+    Games are split by the game; a lone position has none, so it is split by itself.
+    """
+    return np.asarray(_core.position_keys(packed) % np.uint64(100) == 0)
+
+
 def join_move_labels(parts: Iterable[MoveLabels]) -> MoveLabels:
     """Several batches of move labels as one."""
     packed, offsets, scores, end = [], [np.zeros(1, np.int64)], [], 0

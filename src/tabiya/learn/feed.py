@@ -20,7 +20,7 @@ from torch import Tensor
 
 from tabiya import _core
 from tabiya.data.join import select
-from tabiya.data.labels import MoveLabels, load_move_labels
+from tabiya.data.labels import MoveLabels, held_out, load_move_labels
 from tabiya.data.scale import MOVE_MATE, label_probability
 from tabiya.data.shards import ShardFolder, Split
 from tabiya.errors import UserError
@@ -132,10 +132,8 @@ def _slots(legal: NDArray[np.int16], played: NDArray[np.int32]) -> NDArray[np.in
 
 
 def _split_labels(path: Path, split: Split) -> MoveLabels:
-    """The labels of one split: lone positions have no game, so one in a hundred is held out by its key."""
     labels = load_move_labels(path)
-    held_out = _core.position_keys(labels[0]) % np.uint64(100) == 0
-    return select(labels, np.flatnonzero(held_out if split == "validation" else ~held_out))
+    return select(labels, np.flatnonzero(held_out(labels[0]) == (split == "validation")))
 
 
 def _labels(path: Path, split: Split, threads: int) -> Iterator[dict[str, NDArray[np.generic]]]:
