@@ -344,8 +344,6 @@ def test_a_misbehaving_engine_loses_every_game_with_the_reason_in_the_pgn(
     from tabiya.roster import open_player as open_real
 
     script = ENGINES / "misbehaving_uci.py"
-    if not script.exists():
-        pytest.skip("the misbehaving engines are not here")
     args = shlex.join([str(script), mode])
     spec = f"uci:{sys.executable}?args={args.replace(' ', '+')}&name=odd&margin=0.3&patience=0.5"
     result = run_match(plan(spec, "random", games=2), tmp_path, open_real)

@@ -105,7 +105,14 @@ def test_at_a_terminal_the_board_has_colours_and_ctrl_c_saves(tmp_path):
     environment.pop("NO_COLOR", None)
     command = [*TABIYA, "play", "human", "random?seed=1", "--save", str(path)]
     process = subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
+        command,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment,
+        start_new_session=True,
+        # A shell's background job, as tests may be run in, ignores Ctrl-C and hands that down.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(theirs)
     try:
