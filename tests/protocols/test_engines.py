@@ -200,6 +200,12 @@ def test_an_xboard_engine_that_misbehaves_loses_with_its_reason(misbehaving, mod
         misbehaving(mode, kind="xboard", **({"margin": "0.3"} if mode == "hang" else {})).play(Board(), QUICK)
 
 
+def test_an_xboard_engine_without_what_a_game_needs_is_refused_before_it(misbehaving):
+    with pytest.raises(PlayerError, match="lacks the xboard feature 'setboard'") as caught:
+        misbehaving("no_setboard", kind="xboard")
+    assert not isinstance(caught.value, PlayerFailure)
+
+
 def test_an_xboard_engine_may_resign_and_offer_a_draw(misbehaving):
     assert misbehaving("resign", kind="xboard").play(Board(), QUICK).wants == "resign"
     offer = misbehaving("offer_draw", kind="xboard").play(Board(), QUICK)

@@ -208,6 +208,12 @@ class EnginePlayer(Player):
         except chess.engine.EngineTerminatedError as error:
             raise PlayerFailure(f"{self.name} died at start-up") from error
         except (chess.engine.EngineError, ValueError) as error:
+            # An engine that lacks what we need will lack it in every game: better said before the first.
+            # (One that declares nothing at all "lacks" ping first: it does not speak the protocol.)
+            if lacking := re.search(r"did not declare required feature: (?!ping)(\w+)", str(error)):
+                raise PlayerError(
+                    f"{self.name} cannot play here: it lacks the xboard feature {lacking[1]!r}"
+                ) from error
             what = f"{self.name} does not speak {self._kind}: {_one_line(str(error))}"
             raise PlayerFailure(what) from error
         except OSError as error:

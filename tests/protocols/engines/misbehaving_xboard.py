@@ -35,7 +35,8 @@ def main() -> None:
     for line in sys.stdin:
         word = line.split()[0] if line.split() else ""
         if word == "protover":
-            say('feature ping=1 setboard=1 usermove=1 myname="odd" sigint=0 colors=0 done=1')
+            setboard = int(mode != "no_setboard")
+            say(f'feature ping=1 setboard={setboard} usermove=1 myname="odd" sigint=0 colors=0 done=1')
         elif word == "ping":
             say("pong " + line.split()[1])
         elif word == "go":
