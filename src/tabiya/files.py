@@ -146,6 +146,16 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def refuse_other_settings(folder: Path, before: dict[str, Any], now: dict[str, Any]) -> None:
+    """Work that was begun in a folder goes on with the settings it was begun with, or not at all."""
+    for name, value in now.items():
+        if before.get(name) != value:
+            raise UserError(
+                f"{folder} was begun with {name} = {before.get(name)!r}, now it is {value!r}: "
+                "use the same settings to go on, or another --out"
+            )
+
+
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """A temporary path beside `target` that becomes it if all goes well and leaves no trace if not."""

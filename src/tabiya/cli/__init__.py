@@ -44,7 +44,7 @@ Tabiya, a laboratory of chess minds.
   tabiya move turing FEN               ask one player for one move
   tabiya uci turing                    put a player into your chess program
   tabiya match turing random           two players, an honest Elo
-  tabiya eval puzzles turing           strength on tactical puzzles
+  tabiya eval puzzles turing --puzzles FILE   strength on tactical puzzles
   tabiya data extract GAMES.pgn.zst    games to training positions
   tabiya --help                        everything else
 """

@@ -21,7 +21,7 @@ from tabiya import _core
 from tabiya.data.labels import read_value_labels
 from tabiya.data.shards import FORMAT, RECORD, VERSION
 from tabiya.errors import UserError
-from tabiya.files import checksum, open_text, replacing
+from tabiya.files import checksum, open_text, refuse_other_settings, replacing
 
 SHARD_RECORDS = 4_000_000
 MOST_BROKEN_NAMED = 1000
@@ -210,8 +210,7 @@ def extract(
     manifest = Manifest.load(folder)
     if manifest is None:
         manifest = Manifest(options=wanted)
-    elif manifest.options != wanted:
-        raise UserError(_difference(folder, manifest.options, wanted))
+    refuse_other_settings(folder, manifest.options, wanted)
     if manifest.complete:
         return asdict(manifest)
     exclusion = None
@@ -379,14 +378,6 @@ def _wanted(
         "evals": None if evals is None else Path(evals).name,
         "shard_records": shard_records,
     }
-
-
-def _difference(folder: Path, before: dict[str, Any], now: dict[str, Any]) -> str:
-    name = next(name for name in now if before.get(name) != now[name])
-    return (
-        f"{folder} was begun with {name} = {before.get(name)!r}, now it is {now[name]!r}: "
-        "use the same settings to go on, or another --out"
-    )
 
 
 def _read_evals(folder: Path, source: Path) -> np.ndarray[Any, np.dtype[np.int16]] | None:

@@ -11,14 +11,13 @@ the thought to the player. `searchmoves` is not supported and says so.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from tabiya import __version__
 from tabiya._core import Board
 from tabiya.player import Decision, Limit, Player, PlayerOption
-from tabiya.protocols.lines import LineWriter, spoken_lines
+from tabiya.protocols.lines import LineWriter, converse
 from tabiya.protocols.scores import Centipawns, mate_in, shown_score
 from tabiya.protocols.thinking import Thought
 
@@ -40,11 +39,7 @@ def serve(
 
     `centipawns` turns the expected points of a player without scores into one.
     """
-    server = UciServer(player, write or LineWriter(), centipawns)
-    for line in spoken_lines(sys.stdin.buffer if lines is None else lines):
-        if not server.handle(line):
-            break
-    server.end()
+    converse(UciServer(player, write or LineWriter(), centipawns), lines)
 
 
 class UciServer:

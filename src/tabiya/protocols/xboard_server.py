@@ -10,7 +10,6 @@ and `edit` and `nps` are refused in favour of `setboard` and `st`.
 from __future__ import annotations
 
 import re
-import sys
 import threading
 from collections.abc import Callable, Iterable
 from typing import ClassVar
@@ -18,7 +17,7 @@ from typing import ClassVar
 from tabiya import __version__
 from tabiya._core import Board, IllegalError
 from tabiya.player import Decision, Player, PlayerOption
-from tabiya.protocols.lines import LineWriter, spoken_lines
+from tabiya.protocols.lines import LineWriter, converse
 from tabiya.protocols.scores import Centipawns, mate_in, shown_score
 from tabiya.protocols.thinking import Thought
 from tabiya.protocols.xboard_clock import XboardClock
@@ -41,11 +40,7 @@ def serve(
 
     `centipawns` turns the expected points of a player without scores into one.
     """
-    server = XboardServer(player, write or LineWriter(), centipawns)
-    for line in spoken_lines(sys.stdin.buffer if lines is None else lines):
-        if not server.handle(line):
-            break
-    server.end()
+    converse(XboardServer(player, write or LineWriter(), centipawns), lines)
 
 
 class XboardServer:

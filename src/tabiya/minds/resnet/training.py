@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from tabiya.data.shards import Split
 from tabiya.errors import UserError
-from tabiya.files import replacing
+from tabiya.files import refuse_other_settings, replacing
 from tabiya.learn.checkpoint import (
     checkpoint_path,
     keep_last,
@@ -129,13 +129,7 @@ class Run:
         path = self.folder / "config.json"
         mine = config_to_dict(self.config)
         if path.exists():
-            before = json.loads(path.read_text())
-            for name in mine:
-                if before.get(name) != mine[name]:
-                    raise UserError(
-                        f"{self.folder} was begun with {name} = {before.get(name)!r}, "
-                        f"now it is {mine[name]!r}: use the same settings to go on, or another --out"
-                    )
+            refuse_other_settings(self.folder, json.loads(path.read_text()), mine)
             return
         with replacing(path) as part:
             part.write_text(json.dumps(mine, indent=1) + "\n")
