@@ -11,6 +11,7 @@ pub mod exclusion;
 pub mod extract;
 pub mod filter;
 pub mod game;
+pub mod games;
 pub mod move_code;
 pub mod move_index;
 pub mod packed;
@@ -20,6 +21,7 @@ pub mod rules;
 pub mod seen;
 pub mod source;
 pub mod split;
+pub mod successors;
 pub mod teacher;
 
 pub use error::Error;

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tabiya_core::encode::{self, PLANE_BYTES, PLANES, TOKENS};
 use tabiya_core::move_code::MoveCode;
-use tabiya_core::{Position, move_index, packed as pack, playout, rules};
+use tabiya_core::{move_index, packed as pack, playout, rules, successors as succ};
 
 use crate::arrays::{output, packed_array, positions, writable};
 use crate::errors::to_py;
@@ -186,25 +186,38 @@ type Successors<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray2<u8>>, Bou
 
 /// Offsets [N + 1], the positions after every legal move, and those moves, in the order of UCI strings.
 #[pyfunction]
-fn successors<'py>(py: Python<'py>, packed: PyReadonlyArray2<'py, u8>) -> PyResult<Successors<'py>> {
+#[pyo3(signature = (packed, threads=1))]
+fn successors<'py>(
+    py: Python<'py>,
+    packed: PyReadonlyArray2<'py, u8>,
+    threads: usize,
+) -> PyResult<Successors<'py>> {
     let rows = positions(&packed)?;
-    let (offsets, after, codes) = py
-        .detach(|| {
-            let (mut offsets, mut after, mut codes) = (vec![0i64], Vec::new(), Vec::new());
-            for row in rows {
-                let position = pack::unpack(row)?;
-                for m in rules::legal_moves_in_uci_order(&position) {
-                    let mut next = position.clone();
-                    next.play_unchecked(m);
-                    after.push(pack::pack(&next, 0));
-                    codes.push(MoveCode::of(m).0);
-                }
-                offsets.push(after.len() as i64);
-            }
-            Ok((offsets, after, codes))
+    let found = py.detach(|| succ::successors(rows, threads)).map_err(to_py)?;
+    Ok((
+        PyArray1::from_vec(py, found.offsets),
+        packed_array(py, &found.after)?,
+        PyArray1::from_vec(py, found.moves.iter().map(|code| code.0).collect()),
+    ))
+}
+
+/// uint8 [N]: 0 the game goes on, 1 the side to move is mated, 2 drawn by stalemate or material.
+#[pyfunction]
+#[pyo3(signature = (packed, threads=1))]
+fn states<'py>(py: Python<'py>, packed: PyReadonlyArray2<'py, u8>, threads: usize) -> PyResult<Bytes<'py>> {
+    let rows = positions(&packed)?;
+    let out = output(py, None, &[rows.len()])?;
+    let mut lock = writable(&out)?;
+    let slots = lock.as_slice_mut()?;
+    py.detach(|| {
+        encode::batch(rows, 1, slots, threads, |row, slot| {
+            slot[0] = succ::state(row)? as u8;
+            Ok(())
         })
-        .map_err(to_py)?;
-    Ok((PyArray1::from_vec(py, offsets), packed_array(py, &after)?, PyArray1::from_vec(py, codes)))
+    })
+    .map_err(to_py)?;
+    drop(lock);
+    Ok(out)
 }
 
 /// uint8 [N, 32] from FENs; the error names the first bad one.
@@ -258,6 +271,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(move_indices, module)?)?;
     module.add_function(wrap_pyfunction!(position_keys, module)?)?;
     module.add_function(wrap_pyfunction!(successors, module)?)?;
+    module.add_function(wrap_pyfunction!(states, module)?)?;
     module.add_function(wrap_pyfunction!(pack_fens, module)?)?;
     module.add_function(wrap_pyfunction!(unpack_fens, module)?)?;
     module.add_function(wrap_pyfunction!(random_positions, module)?)?;
