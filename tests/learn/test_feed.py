@@ -14,7 +14,8 @@ from tabiya.board.planes import encode  # noqa: E402
 from tabiya.data.extract import extract  # noqa: E402
 from tabiya.data.labels import write_move_labels  # noqa: E402
 from tabiya.data.scale import win_probability  # noqa: E402
-from tabiya.learn.feed import Feed, Source, load  # noqa: E402
+from tabiya.data.worth import worth  # noqa: E402
+from tabiya.learn.feed import Feed, Source, Table, load  # noqa: E402
 from tabiya.learn.planes import mirrored_moves, planes_of  # noqa: E402
 
 CPU = torch.device("cpu")
@@ -48,7 +49,9 @@ def test_a_game_s_rows_hold_move_value_and_result_from_the_mover_s_side(tmp_path
     (tmp_path / "g.pgn").write_text(GAME)
     extract([tmp_path / "g.pgn"], tmp_path / "out")
     split = "train" if (tmp_path / "out" / "g-000.train.pos").stat().st_size else "validation"
-    table = load(Source(kind="games", path=str(tmp_path / "out"), share=1.0), split, CPU)
+    table = load(
+        Source(kind="games", path=str(tmp_path / "out"), share=1.0, targets="probability"), split, CPU
+    )
     assert len(table) == 7
     assert table.result.tolist() == [0, 2, 0, 2, 0, 2, 0]
     board = _core.Board()
@@ -67,18 +70,17 @@ def test_labels_give_each_legal_move_its_worth_and_successors_the_other_side_s(t
     scores = np.arange(offsets[-1], dtype=np.int16) % 700 - 350
     path = tmp_path / "l.moves"
     write_move_labels(path, (positions, offsets, scores))
-    rows = {split: load(Source(kind="labels", path=str(path), share=1.0), split, CPU) for split in ("train",)}
-    table = rows["train"]
+    table = load(Source(kind="labels", path=str(path), share=1.0), "train", CPU)
     keys = _core.position_keys(positions)
     kept = np.flatnonzero(keys % np.uint64(100) != 0)
     assert len(table) == len(kept)
     for row in (0, len(kept) // 2, len(kept) - 1):
         mine = scores[offsets[kept[row]] : offsets[kept[row] + 1]].astype(float)
-        assert np.allclose(table.q[row, : len(mine)].float().numpy(), win_probability(mine), atol=1e-3)
+        assert np.allclose(table.q[row, : len(mine)].float().numpy(), worth(mine), atol=1e-3)
         assert int((table.legal[row] >= 0).sum()) == len(mine)
     after = load(Source(kind="successors", path=str(path), share=1.0), "train", CPU)
     first = scores[offsets[kept[0]] : offsets[kept[0] + 1]].astype(float)
-    assert np.allclose(after.value[: len(first)].float().numpy(), 1 - win_probability(first), atol=1e-3)
+    assert np.allclose(after.value[: len(first)].float().numpy(), 1 - worth(first), atol=1e-3)
 
 
 def test_a_step_s_batch_is_the_same_again_and_another_step_s_is_not(tmp_path: Path, positions):
@@ -87,6 +89,38 @@ def test_a_step_s_batch_is_the_same_again_and_another_step_s_is_not(tmp_path: Pa
     table = load(Source(kind="labels", path=str(tmp_path / "l.moves"), share=1.0), "train", CPU)
     feed = Feed([table, table], [3.0, 1.0], 64, seed=1)
     assert feed.counts == [48, 16]
-    first, again, other = feed.draw(5), feed.draw(5), feed.draw(6)
-    assert torch.equal(first[0].packed, again[0].packed)
-    assert not torch.equal(first[0].packed, other[0].packed)
+    first, again, other = feed.draw(5), Feed([table, table], [3.0, 1.0], 64, seed=1).draw(5), feed.draw(6)
+    assert torch.equal(first[0], again[0])
+    assert not torch.equal(first[0], other[0])
+    parts = feed.take(first)
+    assert [len(part) for part in parts] == [48, 16]
+    assert torch.equal(parts[1].packed, table.packed[first[1] >> 1])
+
+
+def test_in_the_mirror_a_position_without_castling_rights_is_its_mirror_image(tmp_path: Path):
+    fens = ["4k3/1P6/8/2n5/8/8/8/R3K3 w - - 0 1", "4k3/1P6/8/2n5/8/8/8/R3K3 w Q - 0 1"]
+    mirrored = "3k4/6P1/8/5n2/8/8/8/3K3R w - - 0 1"
+    positions = _core.pack_fens(fens)
+    table = Table(
+        "labels",
+        torch.from_numpy(positions),
+        legal=torch.from_numpy(_core.legal_rows(positions, "planes", "mover", 80)),
+    )
+    draws = torch.tensor([0, 1, 2, 3])  # row 0 plain and in the mirror, row 1 likewise
+    part = Feed([table], [1.0], 4, seed=0, mirror=True).take([draws])[0]
+    assert part.mirror.tolist() == [False, True, False, False]
+    seen = planes_of(part.packed, 21, part.mirror)
+    assert torch.equal(seen[1], planes_of(torch.from_numpy(_core.pack_fens([mirrored])), 21)[0])
+    assert torch.equal(seen[2], seen[3])
+    board = _core.Board(mirrored)
+    wanted = {_core.move_to_index(board, move, "planes") for move in board.legal_moves()}
+    assert set(part.legal[1][part.legal[1] >= 0].tolist()) == wanted
+
+
+def test_a_fraction_of_a_source_is_the_same_each_time(tmp_path: Path, positions):
+    offsets, _, _ = _core.successors(positions)
+    write_move_labels(tmp_path / "l.moves", (positions, offsets, np.zeros(offsets[-1], np.int16)))
+    part = Source(kind="labels", path=str(tmp_path / "l.moves"), share=1.0, fraction=0.25)
+    first, again = load(part, "train", CPU), load(part, "train", CPU)
+    assert torch.equal(first.packed, again.packed)
+    assert 60 < len(first) < 140

@@ -2,16 +2,18 @@
 
 A table is read once, in packed form, and stays on the device; planes are made
 there. What is drawn at a step depends on the seed and the step alone, so a
-run that was stopped goes on with exactly the batches it would have had.
+run that was stopped goes on with exactly the batches it would have had. A draw
+is a number from which row and mirror image follow, so that everything after it
+is arithmetic on the device.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -21,14 +23,18 @@ from torch import Tensor
 from tabiya import _core
 from tabiya.data.join import select
 from tabiya.data.labels import MoveLabels, held_out, load_move_labels
-from tabiya.data.scale import MOVE_MATE, label_probability
+from tabiya.data.scale import MOVE_MATE, VALUE_MATE, label_probability
 from tabiya.data.shards import ShardFolder, Split
+from tabiya.data.worth import label_worth
 from tabiya.errors import UserError
+from tabiya.learn.planes import can_mirror, mirrored_moves
 
 WIDTH = 80
 """Legal moves kept per position; the very few positions with more lose the rest."""
 CHUNK = 1 << 20
 """Positions prepared at a time."""
+BLOCK = 64
+"""Steps whose rows are drawn together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +47,18 @@ class Source:
     """Folder or file; several files of one kind separated by ':'."""
     share: float
     """Share of each batch."""
+    fraction: float = 1.0
+    """How much of it is used: this share of the positions, picked at random by a fixed seed."""
+    targets: Literal["worth", "probability"] = "worth"
+    """What a teacher's centipawns become: `tabiya.data.worth`, or the plain win probability."""
+    weighted: bool = True
+    """Games: the tiers' weights count; otherwise all moves weigh the same."""
 
     def __post_init__(self) -> None:
         if self.share <= 0:
             raise UserError(f"the share of {self.path} must be positive, got {self.share}")
+        if not 0 < self.fraction <= 1:
+            raise UserError(f"the fraction of {self.path} must be above 0 and at most 1, got {self.fraction}")
 
 
 @dataclass
@@ -59,13 +73,15 @@ class Table:
     target: Tensor | None = None
     """int16 [N]: which of them was played."""
     q: Tensor | None = None
-    """float16 [N, WIDTH]: win probability of each legal move, for the mover."""
+    """float16 [N, WIDTH]: worth of each legal move, for the mover."""
     value: Tensor | None = None
-    """float16 [N]: the teacher's win probability for the mover; not-a-number where there is none."""
+    """float16 [N]: the teacher's verdict as worth for the mover; not-a-number where there is none."""
     result: Tensor | None = None
     """int8 [N]: 0 win, 1 draw, 2 loss for the mover, −1 unknown."""
     weight: Tensor | None = None
     """float16 [N]."""
+    mirror: Tensor | None = None
+    """bool [N]: the row is to be seen in the mirror; its `legal` is so already."""
 
     def __len__(self) -> int:
         return int(self.packed.shape[0])
@@ -80,6 +96,10 @@ class Table:
         return Table(self.kind, **parts)
 
 
+Worth: TypeAlias = Callable[[NDArray[Any], int], NDArray[np.float64]]
+_TARGETS: dict[str, Worth] = {"worth": label_worth, "probability": label_probability}
+
+
 def legal_rows(packed: NDArray[np.uint8], threads: int) -> NDArray[np.int16]:
     return _core.legal_rows(packed, "planes", "mover", WIDTH, threads)
 
@@ -89,20 +109,27 @@ def load(source: Source, split: Split, device: torch.device, threads: int | None
     threads = threads or os.cpu_count() or 1
     parts: list[dict[str, Tensor]] = []
     for path in source.path.split(":"):
-        if source.kind == "games":
-            chunks = _games(Path(path), split, threads)
-        elif source.kind == "labels":
-            chunks = _labels(Path(path), split, threads)
-        else:
-            chunks = _successors(Path(path), split)
+        read = {"games": _games, "labels": _labels, "successors": _successors}[source.kind]
+        chunks = read(Path(path), split, threads, _TARGETS[source.targets])
         for chunk in chunks:
+            if source.fraction < 1 and split == "train":
+                chunk = _thinned(chunk, source.fraction, len(parts))
+            if not source.weighted:
+                chunk.pop("weight", None)
             parts.append({name: torch.from_numpy(array).to(device) for name, array in chunk.items()})
     if not parts:
         raise UserError(f"{source.path} holds no positions to train on")
     return Table(source.kind, **{name: torch.cat([part[name] for part in parts]) for name in parts[0]})
 
 
-def _games(path: Path, split: Split, threads: int) -> Iterator[dict[str, NDArray[np.generic]]]:
+def _thinned(
+    chunk: dict[str, NDArray[np.generic]], fraction: float, number: int
+) -> dict[str, NDArray[np.generic]]:
+    kept = np.random.default_rng(number).random(len(chunk["packed"])) < fraction
+    return {name: array[kept] for name, array in chunk.items()}
+
+
+def _games(path: Path, split: Split, threads: int, worth: Worth) -> Iterator[dict[str, NDArray[np.generic]]]:
     folder = ShardFolder.open(path)
     weights = np.array([1.0, *(tier["weight"] for tier in folder.manifest["options"].get("tiers", ()))])
     for _, shard in folder.shards(split):
@@ -112,7 +139,7 @@ def _games(path: Path, split: Split, threads: int) -> Iterator[dict[str, NDArray
             black = (packed[:, 24] & 1).astype(bool)
             legal = legal_rows(packed, threads)
             played = _core.move_indices(packed, np.ascontiguousarray(records["move"]), "planes")
-            white_value = label_probability(records["eval"])
+            white_value = worth(records["eval"], VALUE_MATE)
             result = records["result"].astype(np.int16)
             for_mover = np.where(black, -result, result)
             yield {
@@ -136,14 +163,14 @@ def _split_labels(path: Path, split: Split) -> MoveLabels:
     return select(labels, np.flatnonzero(held_out(labels[0]) == (split == "validation")))
 
 
-def _labels(path: Path, split: Split, threads: int) -> Iterator[dict[str, NDArray[np.generic]]]:
+def _labels(path: Path, split: Split, threads: int, worth: Worth) -> Iterator[dict[str, NDArray[np.generic]]]:
     packed, offsets, scores = _split_labels(path, split)
     for start in range(0, len(packed), CHUNK):
         rows = packed[start : start + CHUNK]
         bounds = offsets[start : start + len(rows) + 1]
         counts = np.diff(bounds)
         keep = np.flatnonzero((counts > 0) & (counts <= WIDTH))
-        p = label_probability(scores[bounds[0] : bounds[-1]], MOVE_MATE)
+        p = worth(scores[bounds[0] : bounds[-1]], MOVE_MATE)
         q = np.full((len(rows), WIDTH), np.nan, np.float16)
         columns = np.arange(int(counts.sum())) - np.repeat(bounds[:-1] - bounds[0], counts)
         inside = columns < WIDTH
@@ -157,34 +184,59 @@ def _labels(path: Path, split: Split, threads: int) -> Iterator[dict[str, NDArra
         }
 
 
-def _successors(path: Path, split: Split) -> Iterator[dict[str, NDArray[np.generic]]]:
+def _successors(
+    path: Path, split: Split, threads: int, worth: Worth
+) -> Iterator[dict[str, NDArray[np.generic]]]:
     packed, offsets, scores = _split_labels(path, split)
     step = CHUNK // 32
     for start in range(0, len(packed), step):
         bounds = offsets[start : start + step + 1]
-        _, after, _ = _core.successors(np.ascontiguousarray(packed[start : start + step]))
-        p = label_probability(scores[bounds[0] : bounds[-1]], MOVE_MATE)
+        _, after, _ = _core.successors(np.ascontiguousarray(packed[start : start + step]), threads)
+        p = worth(scores[bounds[0] : bounds[-1]], MOVE_MATE)
         yield {"packed": after, "value": (1 - p).astype(np.float16)}
 
 
 class Feed:
     """Batches drawn from several tables, each with its share."""
 
-    def __init__(self, tables: list[Table], shares: list[float], batch: int, seed: int) -> None:
-        self._tables, self._seed = tables, seed
+    def __init__(
+        self, tables: list[Table], shares: list[float], batch: int, seed: int, mirror: bool = False
+    ) -> None:
+        self._tables, self._seed, self._mirror = tables, seed, mirror
         total = sum(shares)
         counts = [int(batch * share / total) for share in shares]
         counts[0] += batch - sum(counts)
         if min(counts) < 1:
             raise UserError(f"a batch of {batch} is too small for {len(shares)} sources with shares {shares}")
         self.counts = counts
+        self._block: tuple[int, list[Tensor]] = (-1, [])
+        self._mirrored = torch.from_numpy(mirrored_moves()).to(tables[0].packed.device)
 
-    def draw(self, step: int) -> list[Table]:
-        """One part of the batch per source, the same for the same step."""
+    def draw(self, step: int) -> list[Tensor]:
+        """int64 [count] for each source: which rows the step sees, the same for the same step."""
+        block, within = divmod(step, BLOCK)
+        if self._block[0] != block:
+            # A generator is set up once for many steps: each set-up would hold up the device.
+            draws = []
+            for number, (table, count) in enumerate(zip(self._tables, self.counts, strict=True)):
+                generator = torch.Generator(table.packed.device)
+                generator.manual_seed((self._seed * 1_000_003 + block) * 31 + number)
+                size = (BLOCK, count)
+                draws.append(
+                    torch.randint(2 * len(table), size, generator=generator, device=table.packed.device)
+                )
+            self._block = (block, draws)
+        return [draws[within] for draws in self._block[1]]
+
+    def take(self, draws: list[Tensor]) -> list[Table]:
+        """One part of the batch per source: the rows that were drawn, some in the mirror."""
         parts = []
-        for number, (table, count) in enumerate(zip(self._tables, self.counts, strict=True)):
-            generator = torch.Generator(table.packed.device)
-            generator.manual_seed((self._seed * 1_000_003 + step) * 31 + number)
-            rows = torch.randint(len(table), (count,), generator=generator, device=table.packed.device)
-            parts.append(table.take(rows))
+        for table, numbers in zip(self._tables, draws, strict=True):
+            part = table.take(numbers >> 1)
+            if self._mirror:
+                part.mirror = ((numbers & 1) == 1) & can_mirror(part.packed)
+                if part.legal is not None:
+                    turned = self._mirrored[part.legal.clamp(min=0).int()]
+                    part.legal = torch.where(part.mirror[:, None] & (part.legal >= 0), turned, part.legal)
+            parts.append(part)
         return parts

@@ -14,8 +14,9 @@ MOVE_PLANES = 73
 _PIECES = (0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13)
 
 
-def planes_of(packed: Tensor, planes: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """uint8 [B, 32] to [B, 18 or 21, 8, 8] of 0 to 1."""
+def planes_of(packed: Tensor, planes: int, mirror: Tensor | None = None) -> Tensor:
+    """uint8 [B, 32] to float [B, 18 or 21, 8, 8] of 0 to 1; where `mirror` [B] is true, mirrored."""
+    dtype = torch.float32
     count = packed.shape[0]
     data = packed.to(torch.int32)
     bits = torch.arange(8, device=packed.device, dtype=torch.int32)
@@ -43,7 +44,13 @@ def planes_of(packed: Tensor, planes: int, dtype: torch.dtype = torch.float32) -
         layers.append(passant.reshape(count, 1, 8, 8).to(dtype))
         repetitions = data[:, 27:28]
         layers.append(_filled([repetitions >= 1, repetitions >= 2], dtype))
-    return torch.cat(layers, 1)
+    board = torch.cat(layers, 1)
+    return board if mirror is None else torch.where(mirror[:, None, None, None], board.flip(3), board)
+
+
+def can_mirror(packed: Tensor) -> Tensor:
+    """bool [B]: no castling right is left, so that left and right are alike to the rules."""
+    return (packed[:, 24] & 0b11110) == 0
 
 
 def _filled(columns: list[Tensor], dtype: torch.dtype) -> Tensor:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import torch
 
@@ -83,6 +83,14 @@ def check_fit(given: Mapping[str, torch.Tensor], wanted: Mapping[str, torch.Tens
             raise UserError(f"{what} does not fit this network: it {problem} '{names[0]}'{others}")
 
 
+class _Pairs(NamedTuple):
+    """The average's tensors beside those they follow."""
+
+    average: list[torch.Tensor]
+    current: list[torch.Tensor]
+    counters: list[tuple[torch.Tensor, torch.Tensor]]
+
+
 class Ema:
     """An exponential moving average of a model's parameters and buffers.
 
@@ -99,19 +107,41 @@ class Ema:
         self._average = {name: tensor.detach().clone() for name, tensor in named_state(model).items()}
         if UPDATES in self._average:
             raise ValueError(f"a model's tensor may not be called '{UPDATES}'")
+        device = next(iter(self._average.values())).device if self._average else torch.device("cpu")
+        self._weight = torch.zeros((), device=device)
+        self._followed: tuple[torch.nn.Module, _Pairs] | None = None
 
     def update(self, model: torch.nn.Module) -> None:
         """Take one more step of the model into the average."""
-        decay = min(self.decay, (1 + self.updates) / (10 + self.updates))
-        current = named_state(model)
-        smooth = [name for name, average in self._average.items() if average.is_floating_point()]
-        with torch.no_grad():
-            torch._foreach_lerp_(
-                [self._average[name] for name in smooth], [current[name] for name in smooth], 1.0 - decay
-            )
-            for name in self._average.keys() - set(smooth):
-                self._average[name].copy_(current[name])
+        self.advance()
+        self.absorb(model)
+
+    def advance(self) -> None:
+        """Count one more update and set its weight; what is left, `absorb`, a CUDA graph can hold."""
+        self._weight.fill_(1.0 - min(self.decay, (1 + self.updates) / (10 + self.updates)))
         self.updates += 1
+
+    def absorb(self, model: torch.nn.Module) -> None:
+        """Move the average towards the model by the weight that `advance` has set."""
+        if self._followed is None or self._followed[0] is not model:
+            # Looking up every tensor by name takes longer than adding it, so it is done once.
+            self._followed = (model, self._pairs(named_state(model)))
+        pairs = self._followed[1]
+        with torch.no_grad():
+            ahead = torch._foreach_sub(pairs.current, pairs.average)
+            torch._foreach_mul_(ahead, self._weight)
+            torch._foreach_add_(pairs.average, ahead)
+            for average, current in pairs.counters:
+                average.copy_(current)
+
+    def _pairs(self, current: Mapping[str, torch.Tensor]) -> _Pairs:
+        smooth = [name for name, average in self._average.items() if average.is_floating_point()]
+        rest = [name for name in self._average if name not in set(smooth)]
+        return _Pairs(
+            [self._average[name] for name in smooth],
+            [current[name] for name in smooth],
+            [(self._average[name], current[name]) for name in rest],
+        )
 
     def copy_to(self, model: torch.nn.Module) -> None:
         """Write the average into a model of the same shape."""

@@ -54,26 +54,24 @@ def losses(
     outputs: tuple[Tensor, Tensor, Tensor, Tensor], parts: list[Table], weights: LossWeights
 ) -> dict[str, Tensor]:
     """The total as `loss`, and what it is made of, for a batch whose rows are the parts in turn."""
-    policy, q, wdl, bins = (output.float() for output in outputs)
-    start, total = 0, policy.new_zeros(())
+    counts = [len(part) for part in parts]
+    total = outputs[0].new_zeros((), dtype=torch.float32)
     figures: dict[str, Tensor] = {}
-    batch = policy.shape[0]
-    for part in parts:
-        rows = slice(start, start + len(part))
-        start += len(part)
-        share = len(part) / batch
+    # Split and not sliced: the gradients of slices would each be as large as the whole.
+    pieces = zip(*(torch.split(output, counts) for output in outputs), strict=True)
+    for part, (policy, q, wdl, bins) in zip(parts, pieces, strict=True):
         named: dict[str, Tensor] = {}
         if part.legal is not None:
-            named |= _move_losses(policy[rows], q[rows], part, weights)
+            named |= _move_losses(policy, q, part, weights)
         if part.value is not None:
-            named["bins"] = _bins_loss(bins[rows], part.value.float(), weights) * weights.value
+            named["bins"] = _bins_loss(bins.float(), part.value.float(), weights) * weights.value
         if part.result is not None:
             known = part.result >= 0
-            cross = F.cross_entropy(wdl[rows], part.result.clamp(min=0).long(), reduction="none")
+            cross = F.cross_entropy(wdl.float(), part.result.clamp(min=0).long(), reduction="none")
             named["wdl"] = _mean(cross, known.float()) * weights.value
         for name, loss in named.items():
             if not name.endswith("_top1"):
-                total = total + share * loss
+                total = total + len(part) / sum(counts) * loss
             figures[f"{part.kind}_{name}"] = loss.detach()
     return {"loss": total, **figures}
 
@@ -82,7 +80,7 @@ def _move_losses(policy: Tensor, q: Tensor, part: Table, weights: LossWeights) -
     assert part.legal is not None
     legal = part.legal.long()
     real = legal >= 0
-    picked = policy.gather(1, legal.clamp(min=0)).masked_fill(~real, -1e4)
+    picked = policy.gather(1, legal.clamp(min=0)).float().masked_fill(~real, -1e4)
     log_p = picked.log_softmax(1)
     if part.q is None:
         assert part.target is not None
@@ -100,7 +98,7 @@ def _move_losses(policy: Tensor, q: Tensor, part: Table, weights: LossWeights) -
         soft = F.one_hot(worth.masked_fill(~real, -1.0).argmax(1), legal.shape[1]).float()
     # The cross-entropy less the target's own entropy: its zero is a perfect policy.
     divergence = (soft * (soft.clamp(min=1e-9).log() - log_p)).sum(1)
-    predicted = q.gather(1, legal.clamp(min=0)).sigmoid()
+    predicted = q.gather(1, legal.clamp(min=0)).float().sigmoid()
     squared = ((predicted - worth) ** 2 * real).sum(1) / real.sum(1).clamp(min=1)
     best = worth.masked_fill(~real, -1.0).max(1).values
     chosen = worth.gather(1, log_p.argmax(1, keepdim=True))[:, 0]

@@ -97,13 +97,26 @@ class ResNet(nn.Module):
         self.bins = nn.Linear(shape.value_hidden, shape.value_bins)
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        x = self.blocks(torch.relu(self.stem_norm(self.stem(planes))))
-        moves = torch.relu(self.move_norm(self.move(x)))
-        policy = _flat(self.policy(moves))
-        q = policy if self.q is None else _flat(self.q(moves))
-        value = torch.relu(self.value_norm(self.value(x))).flatten(1)
-        value = torch.relu(self.value_hidden(value))
-        return policy, q, self.wdl(value), self.bins(value)
+        x = self.features(planes)
+        policy, q = self.moves(x)
+        return policy, q, *self.values(x)
+
+    def features(self, planes: Tensor) -> Tensor:
+        """What the tower makes of the planes: [B, channels, 8, 8]."""
+        features: Tensor = self.blocks(torch.relu(self.stem_norm(self.stem(planes))))
+        return features
+
+    def moves(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Policy and Q logits of every move."""
+        x = torch.relu(self.move_norm(self.move(features)))
+        policy = _flat(self.policy(x))
+        return policy, policy if self.q is None else _flat(self.q(x))
+
+    def values(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of win, draw, loss and of the value's bins."""
+        x = torch.relu(self.value_norm(self.value(features))).flatten(1)
+        x = torch.relu(self.value_hidden(x))
+        return self.wdl(x), self.bins(x)
 
 
 def _flat(move_planes: Tensor) -> Tensor:

@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tabiya._core import Board, legal_indices
 from tabiya.data.scale import centipawns
+from tabiya.data.worth import centipawns_of
 from tabiya.minds.resnet.choice import choose, from_worth, log_softmax, refuse, repeats
 from tabiya.minds.resnet.onnx_network import OnnxNetwork, expected_score, softmax
 from tabiya.minds.resnet.settings import Settings, options
@@ -235,6 +236,12 @@ class ResNetPlayer(Player):
             return wdl, np.asarray(wdl[:, 0] + wdl[:, 1] / 2)
         return wdl, expected_score(outputs["value_bins"])
 
+    def _centipawns(self, value: ArrayLike, by_head: bool = True) -> NDArray[np.float64]:
+        """What a value stands for: the bins and Q were taught worth, win and draw are chances."""
+        if by_head and self.settings.value == "wdl":
+            return np.asarray(centipawns(np.clip(np.asarray(value, np.float64), 0.0, 1.0)))
+        return centipawns_of(value)
+
     def _decide(self, board: Board, opinion: _Opinion) -> Decision:
         settings, moves = self.settings, opinion.moves
         chance = self._unseeded
@@ -244,7 +251,7 @@ class ResNetPlayer(Player):
         p = np.exp(opinion.log_p)
         scores: list[float | None] = [None] * len(moves)
         if opinion.worth is not None:
-            by_worth = centipawns(np.clip(opinion.worth, 0.0, 1.0)).tolist()
+            by_worth = self._centipawns(opinion.worth, by_head=settings.mode == "value").tolist()
             scores = [
                 mate_score(1) if move in opinion.mates else score
                 for move, score in zip(moves, by_worth, strict=True)
@@ -254,7 +261,7 @@ class ResNetPlayer(Player):
         return Decision(
             move=moves[chosen],
             wdl=opinion.wdl,
-            score=mate_score(1) if best_mates else float(centipawns(min(1.0, max(0.0, opinion.expected)))),
+            score=mate_score(1) if best_mates else float(self._centipawns(opinion.expected)),
             moves=tuple(ScoredMove(moves[at], p=float(p[at]), score=scores[at]) for at in ranked),
             nodes=opinion.passes,
             pv=(moves[chosen],),

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -34,6 +35,7 @@ from tabiya.learn.feed import Feed, Source, Table, load
 from tabiya.learn.log import RunLog
 from tabiya.learn.planes import planes_of
 from tabiya.learn.schedule import Ema, Kind, learning_rate
+from tabiya.learn.stepper import Stepper
 from tabiya.minds.resnet.loss import LossWeights, losses
 from tabiya.minds.resnet.network import ResNet, ResNetShape, parameter_count
 
@@ -62,12 +64,15 @@ class ResNetTraining:
     clip: float = 5.0
     """Largest norm of the gradient."""
     ema_decay: float = 0.999
+    mirror: bool = True
+    """Show half of the positions without castling rights in the mirror."""
     seed: int = 0
     start_from: str | None = None
     """A checkpoint whose weights the run begins with."""
     device: Literal["cuda", "cpu"] = "cuda"
     bf16: bool = True
     compile: bool = True
+    """Compile the network and, on a GPU, capture the whole step."""
     report_steps: int = 100
     validate_steps: int = 2000
     checkpoint_steps: int = 2000
@@ -82,6 +87,9 @@ class ResNetTraining:
                 raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
 
 
+LoadTable: TypeAlias = Callable[[Source, Split, torch.device], Table]
+
+
 class _Reader(nn.Module):
     """Packed positions in, the network's outputs out: what is compiled as one."""
 
@@ -89,8 +97,8 @@ class _Reader(nn.Module):
         super().__init__()
         self.network = network
 
-    def forward(self, packed: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        planes = planes_of(packed, self.network.shape.planes)
+    def forward(self, packed: Tensor, mirror: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        planes = planes_of(packed, self.network.shape.planes, mirror)
         outputs: tuple[Tensor, Tensor, Tensor, Tensor] = self.network(
             planes.contiguous(memory_format=torch.channels_last)
         )
@@ -100,16 +108,17 @@ class _Reader(nn.Module):
 class Run:
     """A run in its folder: made new, or picked up where its newest checkpoint stands."""
 
-    def __init__(self, config: ResNetTraining, folder: Path) -> None:
+    def __init__(self, config: ResNetTraining, folder: Path, tables: LoadTable = load) -> None:
         if config.device == "cuda" and not torch.cuda.is_available():
             raise UserError('no CUDA device here: set device = "cpu", or train where there is a GPU')
-        self.config, self.folder = config, folder
+        self.config, self.folder, self._load_table = config, folder, tables
         self.device = torch.device(config.device)
         folder.mkdir(parents=True, exist_ok=True)
         self._remember_config()
         torch.manual_seed(config.seed)
         torch.set_float32_matmul_precision("high")
-        self.network = self._new_network()
+        torch.backends.cudnn.benchmark = True
+        self.network = self.new_network()
         self.ema = Ema(self.network, config.ema_decay)
         self.optimizer = self._new_optimizer()
         self.step = 0
@@ -125,6 +134,11 @@ class Run:
         if config.compile:
             self.reader = torch.compile(self.reader)  # type: ignore[assignment]
 
+    @property
+    def captures(self) -> bool:
+        """Whether a step is captured as a CUDA graph."""
+        return self.config.compile and self.device.type == "cuda"
+
     def _remember_config(self) -> None:
         path = self.folder / "config.json"
         mine = config_to_dict(self.config)
@@ -134,7 +148,8 @@ class Run:
         with replacing(path) as part:
             part.write_text(json.dumps(mine, indent=1) + "\n")
 
-    def _new_network(self) -> ResNet:
+    def new_network(self) -> ResNet:
+        """A network of the run's shape with fresh weights."""
         return ResNet(self.config.shape).to(self.device).to(memory_format=torch.channels_last)
 
     def _new_optimizer(self) -> torch.optim.Optimizer:
@@ -144,17 +159,25 @@ class Run:
             {"params": matrices, "weight_decay": self.config.weight_decay},
             {"params": vectors, "weight_decay": 0.0},
         ]
-        return torch.optim.AdamW(groups, lr=self.config.peak_rate, fused=self.device.type == "cuda")
+        if self.device.type == "cpu":
+            return torch.optim.AdamW(groups, lr=self.config.peak_rate)
+        # A captured step reads the rate from the device, where each step's is written before it.
+        rate = torch.tensor(self.config.peak_rate, device=self.device)
+        return torch.optim.AdamW(groups, lr=rate, fused=True, capturable=True)
 
     def train(self, minutes: float | None = None) -> dict[str, Any]:
         """Train to the last step, or until the minutes are over; the last report's figures."""
         config = self.config
         started = time.monotonic()
-        feed = self._feed("train", config.batch)
+        feed = self.feed("train")
         held_out = self._held_out()
         log = RunLog(self.folder, resumed_at=self.step, steps=config.steps)
         log.note(
             f"{parameter_count(self.network):,} parameters, {feed.counts} positions of each source in a batch"
+        )
+        stepper = Stepper(
+            lambda draws: self.one_step(feed.take(draws)),
+            capture=self.captures,
         )
         figures: dict[str, Any] = {}
         mark, mark_step = time.monotonic(), self.step
@@ -167,7 +190,9 @@ class Run:
                 final_fraction=config.final_fraction,
                 kind=config.schedule,
             )
-            parts = self._one_step(feed.draw(self.step), rate)
+            self._set_rate(rate)
+            self.ema.advance()
+            parts = stepper(feed.draw(self.step))
             self.step += 1
             ends = self.step == config.steps
             if ends or self.step % config.report_steps == 0:
@@ -188,33 +213,43 @@ class Run:
         log.close()
         return figures
 
-    def _feed(self, split: Split, batch: int) -> Feed:
-        tables = [load(source, split, self.device) for source in self.config.sources]
-        return Feed(tables, [source.share for source in self.config.sources], batch, self.config.seed)
+    def feed(self, split: Split) -> Feed:
+        """Batches of this run's sources."""
+        tables = [self._load_table(source, split, self.device) for source in self.config.sources]
+        shares = [source.share for source in self.config.sources]
+        return Feed(tables, shares, self.config.batch, self.config.seed, self.config.mirror)
 
     def _held_out(self) -> list[Table]:
         """A fixed sample of each source's held-out positions."""
         generator = torch.Generator().manual_seed(0)
         sample = []
         for source in self.config.sources:
-            table = load(source, "validation", self.device)
+            table = self._load_table(source, "validation", self.device)
             rows = torch.randperm(len(table), generator=generator)[:VALIDATION_ROWS]
             sample.append(table.take(rows.to(self.device)))
         return sample
 
-    def _one_step(self, parts: list[Table], rate: float) -> dict[str, Tensor]:
+    def _set_rate(self, rate: float) -> None:
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
+
+    def one_step(self, parts: list[Table]) -> dict[str, Tensor]:
+        """Forward, backward, optimizer and average, for one batch; its losses."""
         self.network.train()
         packed = torch.cat([part.packed for part in parts])
+        mirrors = [part.mirror for part in parts if part.mirror is not None]
+        mirror = torch.cat(mirrors) if mirrors else None
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.bf16):
-            outputs = self.reader(packed)
+            outputs = self.reader(packed, mirror)
         figures = losses(outputs, parts, self.config.loss)
         self.optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(figures["loss"])
         nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
         self.optimizer.step()
-        self.ema.update(self.network)
+        self.ema.absorb(self.network)
         return {name: value.detach() for name, value in figures.items()}
 
     @torch.no_grad()
@@ -237,7 +272,7 @@ class Run:
 
     def averaged(self) -> ResNet:
         """The network with its averaged weights, for use."""
-        network = self._new_network()
+        network = self.new_network()
         self.ema.copy_to(network)
         network.eval()
         return network
@@ -255,4 +290,20 @@ class Run:
             },
         )
         keep_last(self.folder, self.config.keep)
+        return path
+
+    def export(self, half: bool = True) -> Path:
+        """The averaged network as an ONNX file with its manifest in the run's folder."""
+        from tabiya.learn.export import export_onnx
+        from tabiya.learn.sidecar import write_sidecar
+
+        path = self.folder / f"step-{self.step:08}.onnx"
+        export_onnx(self.averaged(), self.config.shape.planes, path, half=half)
+        write_sidecar(
+            path,
+            kind="resnet",
+            planes=self.config.shape.planes,
+            parameters=parameter_count(self.network),
+            config=config_to_dict(self.config),
+        )
         return path

@@ -1,0 +1,103 @@
+"""The trained network as a judge of many positions at once, on the device that trains.
+
+Playing goes through ONNX; this is for what needs a million answers a minute:
+self-play, and the value of every successor. Policy and value are asked apart,
+so that whoever wants one does not pay for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from tabiya.errors import UserError
+from tabiya.learn.checkpoint import load_checkpoint, load_weights, newest_checkpoint
+from tabiya.learn.config import config_from_dict
+from tabiya.learn.planes import planes_of
+from tabiya.minds.resnet.loss import expected_value
+from tabiya.minds.resnet.network import ResNet, ResNetShape
+
+BATCH = 1 << 14
+"""Positions in one forward pass on a GPU; the last batch is filled up, so that one shape is compiled."""
+BATCH_CPU = 256
+
+
+class Judge:
+    """One network, ready to answer."""
+
+    def __init__(self, network: ResNet, device: torch.device, compile: bool = True) -> None:
+        self.device = device
+        self.network = network.to(device).to(memory_format=torch.channels_last).eval()
+        self._gpu = device.type == "cuda"
+        self._batch = BATCH if self._gpu else BATCH_CPU
+        value: Callable[[Tensor], Tensor] = self._value
+        policy: Callable[[Tensor], Tensor] = self._policy
+        if compile and self._gpu:
+            value, policy = torch.compile(value), torch.compile(policy)
+        self._ask_value, self._ask_policy = value, policy
+
+    @classmethod
+    def load(cls, path: str | Path, device: str | torch.device, compile: bool = True) -> Judge:
+        """From a checkpoint, or the newest one of a run's folder; the averaged weights."""
+        path = Path(path)
+        file = newest_checkpoint(path) if path.is_dir() else path
+        if file is None:
+            raise UserError(f"{path} holds no checkpoint")
+        tensors, metadata = load_checkpoint(file)
+        config: dict[str, Any] = metadata.get("config", {})
+        network = ResNet(config_from_dict(config.get("shape", {}), ResNetShape, f"the config of {file}"))
+        load_weights(network, tensors)
+        return cls(network, torch.device(device), compile)
+
+    def values(self, packed: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """The worth of each position to its mover, by the value's bins."""
+        return self._many(packed, self._ask_value)
+
+    def policy(self, packed: NDArray[np.uint8], legal: NDArray[np.int16]) -> NDArray[np.float32]:
+        """Log-probabilities of the legal moves, in the order of `legal` [N, W]; −inf where it is −1."""
+        logits = self._many(packed, self._ask_policy, legal)
+        logits[legal < 0] = -np.inf
+        top = logits.max(1, keepdims=True)
+        return np.asarray(logits - top - np.log(np.exp(logits - top).sum(1, keepdims=True)))
+
+    def _value(self, packed: Tensor) -> Tensor:
+        bins: Tensor = self.network.values(self._features(packed))[1]
+        return expected_value(bins)
+
+    def _policy(self, packed: Tensor) -> Tensor:
+        logits: Tensor = self.network.moves(self._features(packed))[0]
+        return logits
+
+    def _features(self, packed: Tensor) -> Tensor:
+        planes = planes_of(packed, self.network.shape.planes)
+        return self.network.features(planes.contiguous(memory_format=torch.channels_last))
+
+    @torch.inference_mode()
+    def _many(
+        self,
+        packed: NDArray[np.uint8],
+        ask: Callable[[Tensor], Tensor],
+        pick: NDArray[np.int16] | None = None,
+    ) -> NDArray[np.float32]:
+        """The answers to all positions; of each only the columns `pick` [N, W], where given."""
+        answers: list[Tensor] = []
+        for start in range(0, len(packed), self._batch):
+            rows = torch.from_numpy(packed[start : start + self._batch])
+            count = len(rows)
+            if self._gpu and count < self._batch:
+                rows = torch.cat([rows, rows[:1].expand(self._batch - count, -1)])
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self._gpu):
+                answer = ask(rows.to(self.device, non_blocking=True))[:count]
+            if pick is not None:
+                chosen = torch.from_numpy(pick[start : start + self._batch]).to(self.device)
+                answer = answer.gather(1, chosen.clamp(min=0).long())
+            answers.append(answer.float())
+        if not answers:
+            return np.zeros((0,) if pick is None else (0, pick.shape[1]), np.float32)
+        return np.asarray(torch.cat(answers).cpu().numpy(), np.float32)

@@ -1,0 +1,126 @@
+"""How fast a run trains, beside what its network does with nothing to feed it.
+
+Both rates come from one process, in turns, so that a busy machine slows them
+alike. *Synthetic* is the same network and optimizer in a plain loop over one
+fixed batch of random planes: no tables, no masks, no average of the weights.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - torch's own custom
+from torch import Tensor, nn
+
+from tabiya.learn.stepper import Stepper
+from tabiya.minds.resnet.training import Run
+
+WARM_STEPS = 20
+
+
+def measure(run: Run, steps: int = 300, rounds: int = 3) -> dict[str, Any]:
+    """Positions a second fed and synthetic; the run's network is changed and not saved."""
+    batch = run.config.batch
+    feed = run.feed("train")
+    stepper = Stepper(lambda draws: run.one_step(feed.take(draws)), capture=run.captures)
+    number = 0
+
+    def fed() -> None:
+        nonlocal number
+        run.ema.advance()
+        stepper(feed.draw(number))
+        number += 1
+
+    synthetic = _synthetic(run)
+    for step in (fed, synthetic):
+        _rate(step, WARM_STEPS, batch, run.device)
+    rates: dict[str, list[float]] = {"fed": [], "synthetic": []}
+    with _Watch(run.device) as watch:
+        for _ in range(rounds):
+            watch.active = False
+            rates["synthetic"].append(_rate(synthetic, steps, batch, run.device))
+            watch.active = True
+            rates["fed"].append(_rate(fed, steps, batch, run.device))
+    middle = {name: statistics.median(found) for name, found in rates.items()}
+    return {
+        "batch": batch,
+        "steps": steps,
+        "fed_per_second": [round(rate) for rate in rates["fed"]],
+        "synthetic_per_second": [round(rate) for rate in rates["synthetic"]],
+        "share": middle["fed"] / middle["synthetic"],
+        "gpu_use_percent": watch.mean(),
+    }
+
+
+def _synthetic(run: Run) -> Callable[[], None]:
+    shape, batch = run.config.shape, run.config.batch
+    network = run.new_network()
+    compiled: nn.Module = torch.compile(network) if run.config.compile else network  # type: ignore[assignment]
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-4, fused=run.device.type == "cuda")
+    planes = torch.rand(batch, shape.planes, 8, 8, device=run.device)
+    planes = planes.contiguous(memory_format=torch.channels_last)
+    move = torch.randint(4672, (batch,), device=run.device)
+    result = torch.randint(3, (batch,), device=run.device)
+    centre = torch.randint(shape.value_bins, (batch,), device=run.device)
+
+    def step() -> None:
+        with torch.autocast(run.device.type, torch.bfloat16, enabled=run.config.bf16):
+            policy, q, wdl, bins = compiled(planes)
+        loss: Tensor = F.cross_entropy(policy.float(), move) + F.cross_entropy(wdl.float(), result)
+        loss = loss + F.cross_entropy(bins.float(), centre) + q.float().square().mean()
+        optimizer.zero_grad(set_to_none=True)
+        torch.autograd.backward(loss)
+        optimizer.step()
+
+    return step
+
+
+def _rate(step: Callable[[], None], steps: int, batch: int, device: torch.device) -> float:
+    _settle(device)
+    began = time.perf_counter()
+    for _ in range(steps):
+        step()
+    _settle(device)
+    return steps * batch / (time.perf_counter() - began)
+
+
+def _settle(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+class _Watch:
+    """Samples the device's use while `active`."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.active = False
+        self._samples: list[float] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._sample) if device.type == "cuda" else None
+
+    def __enter__(self) -> _Watch:
+        if self._thread:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self._thread:
+            self._thread.join()
+
+    def mean(self) -> float | None:
+        return statistics.fmean(self._samples) if self._samples else None
+
+    def _sample(self) -> None:
+        query = ["nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits"]
+        while not self._over.wait(0.5):
+            if self.active:
+                answer = subprocess.run(query, capture_output=True, text=True, check=False).stdout.strip()
+                if answer.isdigit():
+                    self._samples.append(float(answer))

@@ -1,0 +1,112 @@
+"""The network as judge, as its own teacher, and as its own opponent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tabiya import _core  # noqa: E402
+from tabiya.data.labels import load_move_labels  # noqa: E402
+from tabiya.data.scale import MOVE_MATE  # noqa: E402
+from tabiya.data.worth import worth  # noqa: E402
+from tabiya.errors import UserError  # noqa: E402
+from tabiya.learn.planes import planes_of  # noqa: E402
+from tabiya.minds.resnet import valuing  # noqa: E402
+from tabiya.minds.resnet.judge import Judge  # noqa: E402
+from tabiya.minds.resnet.loss import expected_value  # noqa: E402
+from tabiya.minds.resnet.network import ResNet, ResNetShape  # noqa: E402
+from tabiya.minds.resnet.selfplay import SelfPlaySettings, mistakes, self_play  # noqa: E402
+from tabiya.minds.resnet.valuing import value_moves, write_valued  # noqa: E402
+
+MATE_IN_ONE = "6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1"
+STALEMATE_IN_ONE = "7k/8/8/6Q1/8/8/8/K7 w - - 0 1"
+
+
+@pytest.fixture
+def judge() -> Judge:
+    torch.manual_seed(3)
+    return Judge(ResNet(ResNetShape(blocks=1, channels=8, squeeze=4)), torch.device("cpu"))
+
+
+def test_a_judge_answers_as_the_network_does(judge: Judge):
+    packed = _core.random_positions(600, 5)  # more than one batch
+    with torch.no_grad():
+        policy, _, _, bins = judge.network(planes_of(torch.from_numpy(packed), 21))
+    assert np.allclose(judge.values(packed), expected_value(bins).numpy(), atol=1e-5)
+    legal = _core.legal_rows(packed, "planes", "mover", 128)
+    log_p = judge.policy(packed, legal)
+    assert np.allclose(np.exp(log_p).sum(1), 1.0, atol=1e-5)
+    row = 17
+    own = legal[row][legal[row] >= 0].astype(int)
+    assert np.allclose(log_p[row, : len(own)], policy[row, own].log_softmax(0).numpy(), atol=1e-4)
+
+
+def test_a_move_is_worth_what_its_successor_is_not_worth_to_the_other_side(judge: Judge, monkeypatch):
+    monkeypatch.setattr(valuing, "CHUNK", 16)  # so that several chunks are joined
+    packed = _core.random_positions(50, 8)
+    kept, offsets, scores = value_moves(judge, packed)
+    wanted, after, _ = _core.successors(packed)
+    assert np.array_equal(kept, packed)
+    assert np.array_equal(offsets, wanted)
+    going_on = _core.states(after) == 0
+    assert np.allclose(worth(scores[going_on]), 1 - judge.values(after)[going_on], atol=2e-3)
+
+
+def test_where_a_move_ends_the_game_the_rules_speak(judge: Judge):
+    packed = _core.pack_fens([MATE_IN_ONE, STALEMATE_IN_ONE])
+    _, offsets, scores = value_moves(judge, packed)
+    moves = [_core.Board(fen).legal_moves() for fen in (MATE_IN_ONE, STALEMATE_IN_ONE)]
+    assert scores[moves[0].index("e1e8")] == MOVE_MATE - 1
+    assert scores[offsets[1] + moves[1].index("g5g6")] == 0
+
+
+def test_labels_by_the_network_are_a_file_like_any_other(judge: Judge, tmp_path: Path):
+    packed = _core.random_positions(20, 8)
+    count = write_valued(judge, packed, tmp_path / "own.moves")
+    loaded = load_move_labels(tmp_path / "own.moves")
+    assert np.array_equal(loaded[0], packed)
+    assert loaded[1][-1] == count == len(loaded[2])
+
+
+def test_games_are_legal_finished_and_the_same_for_the_same_seed(judge: Judge):
+    settings = SelfPlaySettings(games=6, plies=40, seed=2)
+    openings = ["rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1", MATE_IN_ONE]
+    played = self_play(judge, openings, settings)
+    again = self_play(judge, openings, settings)
+    assert played.moves == again.moves
+    assert len(played.moves) == len(played.results) == 6
+    assert len(played.packed) == sum(map(len, played.moves))
+    for number, moves in enumerate(played.moves):
+        start = played.packed[played.game == number][0]
+        board = _core.Board.from_packed(start.tobytes())
+        for move in moves:
+            board.push(move)  # raises where it is illegal
+        assert played.results[number][0] in ("1-0", "0-1", "1/2-1/2")
+        assert len(moves) <= 40
+
+
+def test_a_position_is_not_brought_back_where_another_move_is_at_hand(judge: Judge):
+    settings = SelfPlaySettings(games=1, plies=30, temperature=0)
+    played = self_play(judge, [_core.Board().fen()], settings)
+    assert not played.packed[:, 27].any()
+
+
+def test_a_mistake_is_a_move_that_loses_the_margin(judge: Judge):
+    settings = SelfPlaySettings(games=2, plies=6)
+    played = self_play(judge, [_core.Board().fen()], settings)
+    offsets, _, _ = _core.successors(played.packed)
+    scores = np.zeros(offsets[-1], np.int16)
+    scores[offsets[3]] = 300  # one better move in position 3 …
+    scores[offsets[5] + played.likeliest[5]] = 300  # … and the policy's own in position 5
+    expected = [] if played.likeliest[3] == 0 else [3]
+    assert mistakes(played, (played.packed, offsets, scores), 0.1).tolist() == expected
+    assert len(mistakes(played, (played.packed, offsets, scores), 0.9)) == 0
+
+
+def test_self_play_without_an_opening_is_refused(judge: Judge):
+    with pytest.raises(UserError, match="at least one opening"):
+        self_play(judge, [], SelfPlaySettings())
