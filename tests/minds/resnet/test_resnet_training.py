@@ -122,11 +122,11 @@ from pathlib import Path
 from tabiya.learn.config import load_config
 from tabiya.minds.resnet.training import ResNetTraining, Run
 import tabiya.minds.resnet.training as training, time
-torch_step = Run._one_step
+torch_step = Run.one_step
 def slow(self, *given):
     time.sleep(0.15)
     return torch_step(self, *given)
-Run._one_step = slow
+Run.one_step = slow
 Run(load_config(sys.argv[1], ResNetTraining), Path(sys.argv[2])).train()
 """
 
