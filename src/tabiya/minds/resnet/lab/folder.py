@@ -1,0 +1,98 @@
+"""The folder of an experiment: where everything lies, and that it belongs together.
+
+    lab.json          the settings the networks are trained with
+    runs/NAME/        the training run of a network; of no use once the network is there
+    networks/         NAME.onnx and its manifest NAME.json: all that playing needs
+    play.json         the settings of the games, and the checksums of the networks that play
+    games/PART/       the games, kept by the arena
+    exams/            NAME.KIND.json: what a network answered puzzles and labels
+    report.json .md .png
+
+`lab.json` and `networks/` are all that has to travel from the machine that
+trains to the one that plays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tabiya.errors import UserError
+from tabiya.files import refuse_other_settings, replacing
+from tabiya.learn.sidecar import read_sidecar, sidecar_path
+
+
+@dataclass(frozen=True)
+class LabFolder:
+    """An experiment's folder."""
+
+    path: Path
+
+    def run(self, name: str) -> Path:
+        return self.path / "runs" / name
+
+    def network(self, name: str) -> Path:
+        return self.path / "networks" / f"{name}.onnx"
+
+    def games(self, part: str) -> Path:
+        return self.path / "games" / part
+
+    def exam(self, name: str, kind: str) -> Path:
+        return self.path / "exams" / f"{name}.{kind}.json"
+
+    def report(self, suffix: str) -> Path:
+        return self.path / f"report{suffix}"
+
+    def has_network(self, name: str) -> bool:
+        """Whether a network is there and whole; one whose manifest fits another file is refused."""
+        network = self.network(name)
+        if not sidecar_path(network).exists():
+            return False
+        read_sidecar(network)
+        return True
+
+    def manifests(self, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """The manifests of these networks; a UserError if one is still to be trained."""
+        found = {}
+        for name in names:
+            if not self.has_network(name):
+                raise UserError(f"{self.path} lacks the network {name}: run the stage train first")
+            found[name] = read_sidecar(self.network(name))
+        return found
+
+    def begin(self, file: str, settings: dict[str, Any]) -> None:
+        """Hold the folder to the settings it was begun with."""
+        path = self.path / file
+        # Through JSON: what is compared is what was written. Flat: a refusal names one setting.
+        settings = json.loads(json.dumps(dict(_flat(settings))))
+        if path.exists():
+            refuse_other_settings(self.path, read_json(path), settings)
+        else:
+            write_json(path, settings)
+
+
+def _flat(settings: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            yield above + name, value
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A small JSON file; a damaged one is named."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is damaged: {error}; delete it to make it again") from None
+    if not isinstance(found, dict):
+        raise UserError(f"{path} is damaged: it holds no table; delete it to make it again")
+    return found
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    with replacing(path) as part:
+        part.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
