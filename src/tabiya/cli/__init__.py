@@ -25,7 +25,7 @@ COMMANDS: dict[str, tuple[str | None, str]] = {
         "games to positions to labels: extract, label, join, curate, stats, download, …",
     ),
     "train": ("train", "train a network from a config, resumable"),
-    "pipeline": (None, "the training phases a, b, c of the ResNet"),
+    "pipeline": ("pipeline", "the training phases a, b, c of the ResNet, resumable"),
     "evolve": (None, "evolve a gene pool, resumable"),
     "match": ("match", "two players, N games: Elo with its error, PGN, SPRT"),
     "tournament": ("tournament", "several players, a rating list"),

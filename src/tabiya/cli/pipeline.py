@@ -1,0 +1,85 @@
+"""`tabiya pipeline a|b|c CONFIG`: one phase of the ResNet's training, done or gone on with."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import nullcontext, redirect_stdout
+from typing import TYPE_CHECKING, Any
+
+from tabiya.cli.common import print_json, progress
+from tabiya.errors import UserError
+
+if TYPE_CHECKING:
+    from tabiya.minds.resnet.pipeline.stages import Record
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "phase",
+        choices=["a", "b", "c"],
+        help="a: clone games; b: label hard positions and learn them; c: learn from self-play's mistakes",
+    )
+    parser.add_argument("config", help="the pipeline's settings, such as configs/pipeline-main.toml")
+    parser.add_argument("--out", metavar="DIR", help="the work folder (the config's `work`)")
+    parser.add_argument(
+        "--only", metavar="PART", help="one part of the phase; of c: selfplay, label or train"
+    )
+    parser.add_argument("--iteration", type=int, metavar="K", help="one iteration of phase c")
+    parser.add_argument("--minutes", type=float, metavar="N", help="stop after N minutes, to go on later")
+    parser.add_argument("--json", action="store_true", help="print the stages' records as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    if args.minutes is not None and args.minutes <= 0:
+        raise UserError(f"--minutes must be positive, got {args.minutes}")
+    try:
+        import torch  # noqa: F401 - asked for first, so that its absence is one sentence
+    except ImportError:
+        raise UserError("training needs torch: install it with `pip install 'tabiya[train]'`") from None
+    from tabiya.minds.resnet.pipeline.config import read_pipeline
+    from tabiya.minds.resnet.pipeline.phases import run_phase
+    from tabiya.minds.resnet.pipeline.stages import Clock, Work
+
+    pipeline = read_pipeline(args.config)
+    work = Work(Path(args.out or pipeline.work), Clock(args.minutes), progress)
+
+    def tell(record: Record, now: bool) -> None:
+        if not args.json:
+            print(_line(record, now), flush=True)
+
+    # The trainer's own lines belong to standard error where standard output is for a program.
+    with redirect_stdout(sys.stderr) if args.json else nullcontext():
+        report = run_phase(
+            pipeline,
+            args.phase,
+            work,
+            config=args.config,
+            only=args.only,
+            iteration=args.iteration,
+            tell=tell,
+        )
+    if args.json:
+        print_json(report)
+    elif not report["complete"]:
+        print(f"the {args.minutes:g} minutes are over: the same command goes on from here")
+    elif report["network"]:
+        print(f"play it: tabiya play human resnet:{report['network']}")
+    return 0
+
+
+def _line(record: Record, now: bool) -> str:
+    """What a stage did, in one line."""
+    did = ", ".join(_figure(name, value) for name, value in record.did.items() if _is_told(value))
+    return f"{record.stage.replace('/', ' ')}: {did} ({record.seconds:.1f} s{'' if now else ', done before'})"
+
+
+def _is_told(value: Any) -> bool:
+    return isinstance(value, (int, str)) and (not isinstance(value, str) or len(value) < 40)
+
+
+def _figure(name: str, value: Any) -> str:
+    name = name.replace("_", " ")
+    return f"{value:,} {name}" if isinstance(value, int) else f"{name} {value}"
