@@ -4,14 +4,35 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
+
+import pytest
 
 from tabiya.cli import main
+from tabiya.cli import minds as cli_minds
+from tabiya.learn.sidecar import write_sidecar
 from tabiya.roster import KINDS
 
 
 def minds(capsys, *arguments: str) -> dict[str, dict[str, object]]:
     assert main(["minds", "--json", *arguments]) == 0
     return {mind["kind"]: mind for mind in json.loads(capsys.readouterr().out)["minds"]}
+
+
+@pytest.fixture(autouse=True)
+def assets(tmp_path, monkeypatch) -> Path:
+    """A folder of shipped minds in the place of the package's own."""
+    monkeypatch.setattr(cli_minds, "ASSETS", tmp_path / "assets")
+    return tmp_path / "assets"
+
+
+def ship(assets: Path, **more) -> Path:
+    """A network, as far as `minds` looks at one, with its manifest."""
+    network = assets / "resnet" / "main.onnx"
+    network.parent.mkdir(parents=True)
+    network.write_bytes(b"weights" * 1000)
+    write_sidecar(network, kind="resnet", planes=18, parameters=4_160_000, **more)
+    return network
 
 
 def test_every_kind_is_listed_and_nothing_is_claimed_without_a_measurement(capsys, tmp_path):
@@ -49,3 +70,33 @@ def test_other_files_among_the_results_are_left_alone(capsys, tmp_path):
     }.items():
         (tmp_path / name).write_text(text)
     assert minds(capsys, "--results", str(tmp_path))["turing"]["rating"] is None
+
+
+def test_the_rating_in_the_manifest_is_shown_with_the_size(capsys, tmp_path, assets):
+    elo = {"rating": 1912.4, "rating_95": [1880, 1945], "record": "results/ladder/result.json"}
+    ship(assets, measured={"elo": elo})
+    (tmp_path / "list.json").write_text('{"players": [{"name": "resnet", "rating": 1200}]}')
+    resnet = minds(capsys, "--results", str(tmp_path))["resnet"]
+    assert (resnet["rating"], resnet["rating_95"]) == (1912.4, [1880, 1945])
+    assert resnet["measured_in"] == "results/ladder/result.json"
+    assert (resnet["parameters"], resnet["bytes"]) == (4_160_000, 7000)
+    main(["minds", "--results", str(tmp_path)])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "4.16 M parameters" in said
+    assert "1912 (1880 to" in said
+
+
+def test_a_plain_number_will_do_and_other_measurements_are_no_rating(capsys, tmp_path, assets):
+    network = ship(assets, measured={"elo": 1700})
+    resnet = minds(capsys, "--results", str(tmp_path / "none"))["resnet"]
+    assert (resnet["rating"], resnet["rating_95"]) == (1700, None)
+    assert resnet["measured_in"] == str(network.with_suffix(".json"))
+    write_sidecar(network, kind="resnet", planes=18, parameters=1, measured={"promotion": {"elo": 50}})
+    assert minds(capsys, "--results", str(tmp_path / "none"))["resnet"]["rating"] is None
+
+
+def test_the_manifest_of_another_network_says_nothing(capsys, tmp_path, assets):
+    network = ship(assets, measured={"elo": 1700})
+    network.write_bytes(b"other weights")
+    resnet = minds(capsys, "--results", str(tmp_path / "none"))["resnet"]
+    assert (resnet["rating"], resnet["parameters"]) == (None, None)

@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tabiya.cli.common import print_json
+from tabiya.errors import UserError
+
+ASSETS = Path(__file__).resolve().parents[1] / "assets"
+"""The shipped minds, a folder for each kind."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +27,10 @@ def run(args: argparse.Namespace) -> int:
     ratings = measured_ratings(Path(args.results))
     minds = [
         {"kind": kind, "what": what, "rating": None, "rating_95": None, "measured_in": None}
+        | {"parameters": None, "bytes": None}
         | ratings.get(kind, {})
+        # The manifest has the last word: its figures are tied to this very file, a list's only to the name.
+        | shipped_figures(ASSETS / kind)
         for kind, (_module, what) in KINDS.items()
     ]
     if args.json:
@@ -33,10 +40,10 @@ def run(args: argparse.Namespace) -> int:
     from rich.table import Table
 
     table = Table(box=None, header_style="bold")
-    for column in ("kind", "what it is", "rating"):
+    for column in ("kind", "what it is", "size", "rating"):
         table.add_column(column, overflow="fold")
     for mind in minds:
-        table.add_row(str(mind["kind"]), str(mind["what"]), _shown(mind))
+        table.add_row(str(mind["kind"]), str(mind["what"]), _size(mind), _shown(mind))
     Console(highlight=False).print(table)
     return 0
 
@@ -64,6 +71,41 @@ def measured_ratings(folder: Path) -> dict[str, dict[str, Any]]:
                     "measured_in": str(path),
                 }
     return found
+
+
+def shipped_figures(folder: Path) -> dict[str, Any]:
+    """Size and rating of the network shipped in `folder`, from its manifest; empty without one.
+
+    The rating is `measured.elo`: a number, or an object with `rating` and,
+    where they are known, `rating_95` and the `record` it was read from. A
+    manifest that does not fit its network says nothing of it.
+    """
+    from tabiya.learn.sidecar import read_sidecar, sidecar_path
+
+    for network in sorted(folder.glob("*.onnx")):
+        try:
+            manifest = read_sidecar(network)
+        except UserError:
+            continue
+        figures = {"parameters": manifest["parameters"], "bytes": network.stat().st_size}
+        measured = manifest["measured"]
+        elo = measured.get("elo") if isinstance(measured, dict) else None
+        if not isinstance(elo, dict):
+            elo = {"rating": elo}
+        if isinstance(elo.get("rating"), int | float):
+            figures |= {
+                "rating": elo["rating"],
+                "rating_95": elo.get("rating_95"),
+                "measured_in": elo.get("record") or str(sidecar_path(network)),
+            }
+        return figures
+    return {}
+
+
+def _size(mind: dict[str, Any]) -> str:
+    if not mind["parameters"]:
+        return ""
+    return f"{mind['parameters'] / 1e6:.2f} M parameters, {mind['bytes'] / 1e6:.1f} MB"
 
 
 def _shown(mind: dict[str, Any]) -> str:

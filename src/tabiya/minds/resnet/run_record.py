@@ -1,0 +1,41 @@
+"""What a run's folder says of itself, for the manifest of its network; read without torch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tabiya.errors import UserError
+
+RECORDS = ("record.json", "manifest.json")
+"""Where a run may have written what it learned from, the first that is there."""
+
+
+def trained_on(folder: Path) -> dict[str, Any]:
+    """What the run learned from: the `trained_on` of its record, or the whole of it; empty without one."""
+    for name in RECORDS:
+        found = _object(folder / name)
+        if found is not None:
+            inner = found.get("trained_on", found)
+            if not isinstance(inner, dict):
+                raise UserError(f"trained_on in {folder / name} must be an object, got {inner!r}")
+            return dict(inner)
+    return {}
+
+
+def run_config(folder: Path) -> dict[str, Any]:
+    """The settings that the run was begun with; empty where the folder is of no run."""
+    return _object(folder / "config.json") or {}
+
+
+def _object(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is damaged: {error}") from None
+    if not isinstance(found, dict):
+        raise UserError(f"{path} must hold one object")
+    return found
