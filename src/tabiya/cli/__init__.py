@@ -31,9 +31,9 @@ COMMANDS: dict[str, tuple[str | None, str]] = {
     "tournament": ("tournament", "several players, a rating list"),
     "eval": ("evaluate", "strength without games: puzzles, agree, endgames, openings, suite"),
     "elo": ("elo", "Elo and SPRT from games already played"),
-    "promote": (None, "a new network replaces the shipped one if it wins"),
-    "lab": (None, "the experiments, each one run with a report"),
-    "export": (None, "a network for deployment: onnx, int8, check"),
+    "promote": ("promote", "a new network replaces the shipped one if it wins"),
+    "lab": ("lab", "the experiments, each one run with a report"),
+    "export": ("export", "a network for deployment: onnx, int8, check"),
     "bench": ("bench", "speed, as ratios in one run"),
 }
 
