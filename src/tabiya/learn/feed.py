@@ -10,7 +10,7 @@ is arithmetic on the device.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -96,6 +96,7 @@ class Table:
         return Table(self.kind, **parts)
 
 
+Chunk: TypeAlias = dict[str, NDArray[Any]]
 Worth: TypeAlias = Callable[[NDArray[Any], int], NDArray[np.float64]]
 _TARGETS: dict[str, Worth] = {"worth": label_worth, "probability": label_probability}
 
@@ -107,29 +108,37 @@ def legal_rows(packed: NDArray[np.uint8], threads: int) -> NDArray[np.int16]:
 def load(source: Source, split: Split, device: torch.device, threads: int | None = None) -> Table:
     """Read a source's files onto the device."""
     threads = threads or os.cpu_count() or 1
-    parts: list[dict[str, Tensor]] = []
-    for path in source.path.split(":"):
-        read = {"games": _games, "labels": _labels, "successors": _successors}[source.kind]
-        chunks = read(Path(path), split, threads, _TARGETS[source.targets])
-        for chunk in chunks:
-            if source.fraction < 1 and split == "train":
-                chunk = _thinned(chunk, source.fraction, len(parts))
-            if not source.weighted:
-                chunk.pop("weight", None)
-            parts.append({name: torch.from_numpy(array).to(device) for name, array in chunk.items()})
-    if not parts:
-        raise UserError(f"{source.path} holds no positions to train on")
-    return Table(source.kind, **{name: torch.cat([part[name] for part in parts]) for name in parts[0]})
+    read = {"games": _games, "labels": _labels, "successors": _successors}[source.kind]
+
+    def chunks() -> Iterator[Chunk]:
+        number = 0
+        for path in source.path.split(":"):
+            for chunk in read(Path(path), split, threads, _TARGETS[source.targets]):
+                if source.fraction < 1 and split == "train":
+                    chunk = _thinned(chunk, source.fraction, number)
+                if not source.weighted:
+                    chunk.pop("weight", None)
+                number += 1
+                yield chunk
+
+    try:
+        return _table(source.kind, chunks(), device)
+    except LookupError:
+        raise UserError(f"{source.path} holds no positions to train on") from None
 
 
-def _thinned(
-    chunk: dict[str, NDArray[np.generic]], fraction: float, number: int
-) -> dict[str, NDArray[np.generic]]:
+def _table(kind: str, chunks: Iterable[Chunk], device: torch.device) -> Table:
+    """Chunks put on the device, one after the other; `LookupError` if there are none."""
+    parts = [{name: torch.from_numpy(array).to(device) for name, array in each.items()} for each in chunks]
+    return Table(kind, **{name: torch.cat([part[name] for part in parts]) for name in parts[0]})
+
+
+def _thinned(chunk: Chunk, fraction: float, number: int) -> Chunk:
     kept = np.random.default_rng(number).random(len(chunk["packed"])) < fraction
     return {name: array[kept] for name, array in chunk.items()}
 
 
-def _games(path: Path, split: Split, threads: int, worth: Worth) -> Iterator[dict[str, NDArray[np.generic]]]:
+def _games(path: Path, split: Split, threads: int, worth: Worth) -> Iterator[Chunk]:
     folder = ShardFolder.open(path)
     weights = np.array([1.0, *(tier["weight"] for tier in folder.manifest["options"].get("tiers", ()))])
     for _, shard in folder.shards(split):
@@ -163,8 +172,35 @@ def _split_labels(path: Path, split: Split) -> MoveLabels:
     return select(labels, np.flatnonzero(held_out(labels[0]) == (split == "validation")))
 
 
-def _labels(path: Path, split: Split, threads: int, worth: Worth) -> Iterator[dict[str, NDArray[np.generic]]]:
-    packed, offsets, scores = _split_labels(path, split)
+def _labels(path: Path, split: Split, threads: int, worth: Worth) -> Iterator[Chunk]:
+    yield from _labels_of(_split_labels(path, split), threads, worth)
+
+
+def _successors(path: Path, split: Split, threads: int, worth: Worth) -> Iterator[Chunk]:
+    yield from _successors_of(_split_labels(path, split), threads, worth)
+
+
+def labels_table(labels: MoveLabels, device: torch.device, threads: int | None = None) -> Table:
+    """Labels in memory as a source of the kind labels would give them, none held out."""
+    return _table("labels", _labels_of(labels, threads or os.cpu_count() or 1, label_worth), device)
+
+
+def successors_table(labels: MoveLabels, device: torch.device, threads: int | None = None) -> Table:
+    """Their moves' outcomes as positions, likewise."""
+    return _table("successors", _successors_of(labels, threads or os.cpu_count() or 1, label_worth), device)
+
+
+def joined(tables: Sequence[Table]) -> Table:
+    """Tables of one kind, one after the other."""
+    first = vars(tables[0])
+    names = [name for name, tensor in first.items() if isinstance(tensor, Tensor)]
+    return Table(
+        tables[0].kind, **{name: torch.cat([getattr(table, name) for table in tables]) for name in names}
+    )
+
+
+def _labels_of(labels: MoveLabels, threads: int, worth: Worth) -> Iterator[Chunk]:
+    packed, offsets, scores = labels
     for start in range(0, len(packed), CHUNK):
         rows = packed[start : start + CHUNK]
         bounds = offsets[start : start + len(rows) + 1]
@@ -184,10 +220,8 @@ def _labels(path: Path, split: Split, threads: int, worth: Worth) -> Iterator[di
         }
 
 
-def _successors(
-    path: Path, split: Split, threads: int, worth: Worth
-) -> Iterator[dict[str, NDArray[np.generic]]]:
-    packed, offsets, scores = _split_labels(path, split)
+def _successors_of(labels: MoveLabels, threads: int, worth: Worth) -> Iterator[Chunk]:
+    packed, offsets, scores = labels
     step = CHUNK // 32
     for start in range(0, len(packed), step):
         bounds = offsets[start : start + step + 1]

@@ -56,6 +56,21 @@ def test_a_move_is_worth_what_its_successor_is_not_worth_to_the_other_side(judge
     assert np.allclose(worth(scores[going_on]), 1 - judge.values(after)[going_on], atol=2e-3)
 
 
+def test_moves_too_unlikely_to_be_looked_at_stand_below_the_others(judge: Judge):
+    packed = _core.random_positions(40, 8)
+    _, offsets, full = value_moves(judge, packed)
+    _, _, some = value_moves(judge, packed, least=0.2)  # nearly none is as likely, so the eight likeliest
+    legal = _core.legal_rows(packed, "planes", "mover", 128)
+    likely = judge.policy(packed, legal)
+    for row in range(len(packed)):
+        own = slice(offsets[row], offsets[row + 1])
+        best = np.argsort(-likely[row, : offsets[row + 1] - offsets[row]])[:8]
+        assert np.array_equal(some[own][best], full[own][best])
+        rest = np.setdiff1d(np.arange(offsets[row + 1] - offsets[row]), best)
+        ended = np.abs(full[own][rest]) > 20_000
+        assert (some[own][rest][~ended] <= some[own][best].min()).all()
+
+
 def test_where_a_move_ends_the_game_the_rules_speak(judge: Judge):
     packed = _core.pack_fens([MATE_IN_ONE, STALEMATE_IN_ONE])
     _, offsets, scores = value_moves(judge, packed)

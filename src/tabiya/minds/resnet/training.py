@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -167,21 +168,33 @@ class Run:
 
     def train(self, minutes: float | None = None) -> dict[str, Any]:
         """Train to the last step, or until the minutes are over; the last report's figures."""
+        feed, held_out = self.feed("train"), self.held_out()
+        with self.logged() as log:
+            log.note(
+                f"{parameter_count(self.network):,} parameters, "
+                f"{feed.counts} positions of each source in a batch"
+            )
+            return self.train_to(self.config.steps, feed, held_out, log, minutes)
+
+    @contextmanager
+    def logged(self) -> Iterator[RunLog]:
+        """The run's log, closed at the end."""
+        log = RunLog(self.folder, resumed_at=self.step, steps=self.config.steps)
+        try:
+            yield log
+        finally:
+            log.close()
+
+    def train_to(
+        self, target: int, feed: Feed, held_out: list[Table], log: RunLog, minutes: float | None = None
+    ) -> dict[str, Any]:
+        """Train up to a step with batches of this feed, or until the minutes are over."""
         config = self.config
         started = time.monotonic()
-        feed = self.feed("train")
-        held_out = self._held_out()
-        log = RunLog(self.folder, resumed_at=self.step, steps=config.steps)
-        log.note(
-            f"{parameter_count(self.network):,} parameters, {feed.counts} positions of each source in a batch"
-        )
-        stepper = Stepper(
-            lambda draws: self.one_step(feed.take(draws)),
-            capture=self.captures,
-        )
+        stepper = Stepper(lambda draws: self.one_step(feed.take(draws)), capture=self.captures)
         figures: dict[str, Any] = {}
         mark, mark_step = time.monotonic(), self.step
-        while self.step < config.steps:
+        while self.step < target:
             rate = learning_rate(
                 self.step,
                 steps=config.steps,
@@ -194,7 +207,7 @@ class Run:
             self.ema.advance()
             parts = stepper(feed.draw(self.step))
             self.step += 1
-            ends = self.step == config.steps
+            ends = self.step == target
             if ends or self.step % config.report_steps == 0:
                 figures = {name: float(value) for name, value in parts.items()}
                 now = time.monotonic()
@@ -210,21 +223,24 @@ class Run:
                 mark, mark_step = time.monotonic(), self.step
             if over:
                 break
-        log.close()
         return figures
 
     def feed(self, split: Split) -> Feed:
         """Batches of this run's sources."""
-        tables = [self._load_table(source, split, self.device) for source in self.config.sources]
+        tables = [self.load(source, split) for source in self.config.sources]
         shares = [source.share for source in self.config.sources]
         return Feed(tables, shares, self.config.batch, self.config.seed, self.config.mirror)
 
-    def _held_out(self) -> list[Table]:
+    def load(self, source: Source, split: Split) -> Table:
+        """One source's positions on the run's device."""
+        return self._load_table(source, split, self.device)
+
+    def held_out(self) -> list[Table]:
         """A fixed sample of each source's held-out positions."""
         generator = torch.Generator().manual_seed(0)
         sample = []
         for source in self.config.sources:
-            table = self._load_table(source, "validation", self.device)
+            table = self.load(source, "validation")
             rows = torch.randperm(len(table), generator=generator)[:VALIDATION_ROWS]
             sample.append(table.take(rows.to(self.device)))
         return sample

@@ -18,20 +18,71 @@ from numpy.typing import NDArray
 from tabiya import _core
 from tabiya.data.labels import MoveLabels, write_move_labels
 from tabiya.data.scale import MOVE_MATE
-from tabiya.data.worth import centipawns_of
+from tabiya.data.worth import LARGEST, centipawns_of
 from tabiya.minds.resnet.judge import Judge
 
 CHUNK = 1 << 16
 """Positions whose successors are held in memory together."""
+WIDTH = 128
+"""Legal moves the policy is asked about."""
+ALWAYS = 8
+"""Moves of a position that are looked at however unlikely."""
+BELOW = 50
+"""Centipawns by which moves not looked at stand under the others."""
+CEILING = int(LARGEST)
 
 
-def value_moves(judge: Judge, packed: NDArray[np.uint8], threads: int = 1) -> MoveLabels:
-    """Move labels of the positions, by the judge's value of every successor."""
+def value_moves(
+    judge: Judge, packed: NDArray[np.uint8], threads: int = 1, *, least: float = 0.0
+) -> MoveLabels:
+    """Move labels of the positions, by the judge's value of every successor.
+
+    With `least`, moves to which the policy gives less than this probability are
+    not looked at (the likeliest `ALWAYS` are); they are put a little below the
+    worst of the others. That halves the work, and what is learned from the
+    labels hardly depends on moves so far from the best.
+    """
     offsets, scores = [np.zeros(1, np.int64)], []
+    start = 0
     for own, after, states in _prepared(packed, threads):
-        scores.append(_scores(judge.values(after), states))
+        rows = packed[start : start + len(own) - 1]
+        start += len(rows)
+        wanted = _likely(judge, rows, own, least, threads) if least else np.ones(len(after), np.bool_)
+        looked_at = np.flatnonzero(wanted & (states == 0))
+        found = np.zeros(len(after), np.float32)
+        found[looked_at] = judge.values(np.ascontiguousarray(after[looked_at]))
+        known = _scores(found, states)
+        scores.append(_below_the_rest(known, wanted | (states != 0), own) if least else known)
         offsets.append(own[1:] + offsets[-1][-1])
     return packed, np.concatenate(offsets), np.concatenate(scores) if scores else np.zeros(0, np.int16)
+
+
+def _likely(
+    judge: Judge, rows: NDArray[np.uint8], offsets: NDArray[np.int64], least: float, threads: int
+) -> NDArray[np.bool_]:
+    """For every successor, whether the move to it is likely enough to be looked at."""
+    legal = _core.legal_rows(np.ascontiguousarray(rows), "planes", "mover", WIDTH, threads)
+    log_p = judge.policy(rows, legal)
+    bar = np.minimum(np.log(least), np.partition(log_p, -ALWAYS, 1)[:, -ALWAYS])
+    counts = np.diff(offsets)
+    columns = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
+    seen = log_p[np.repeat(np.arange(len(rows)), counts), np.minimum(columns, WIDTH - 1)]
+    return np.asarray((seen >= np.repeat(bar, counts)) & (columns < WIDTH))
+
+
+def _below_the_rest(
+    scores: NDArray[np.int16], known: NDArray[np.bool_], offsets: NDArray[np.int64]
+) -> NDArray[np.int16]:
+    """Scores with those not known put below the lowest that is, each in its own position."""
+    if not len(scores):
+        return scores
+    wide = np.where(known, scores, MOVE_MATE).astype(np.int32)
+    counts = np.diff(offsets)
+    lowest = np.zeros(len(counts), np.int32)
+    some = counts > 0
+    lowest[some] = np.minimum.reduceat(wide, offsets[:-1][some])
+    under = np.repeat(np.clip(lowest - BELOW, -CEILING, CEILING), counts)
+    return np.where(known, scores, under).astype(np.int16)
 
 
 def write_valued(judge: Judge, packed: NDArray[np.uint8], target: Path, threads: int = 1) -> int:

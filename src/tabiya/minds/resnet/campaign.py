@@ -1,0 +1,365 @@
+"""Phases b and c at once, on one machine: the GPU trains while the processor's cores label.
+
+One long run with one schedule. At fixed steps the network plays itself and its
+mistakes go to the teacher; at the next such step their labels, made meanwhile,
+join what is learned from. Near the end the network values the moves of many
+million game positions itself, and the policy learns from that too. Whenever
+the teacher has no mistakes to label it works through a list of other hard
+positions. Nothing waits: not the GPU for labels, not the teacher for games.
+
+What comes when depends on steps alone, apart from how far the teacher got.
+Checkpoints and labels are kept as they are made; a run that was stopped goes on
+from the newest checkpoint with every label there is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tabiya import _core
+from tabiya.data.fens import read_positions
+from tabiya.data.join import join, select
+from tabiya.data.label import LabelJob
+from tabiya.data.label_source import Task
+from tabiya.data.labels import MoveLabels, held_out, load_move_labels, write_move_labels
+from tabiya.data.teaching import Teaching
+from tabiya.errors import UserError
+from tabiya.files import replacing
+from tabiya.learn.feed import Feed, Table, joined, labels_table, successors_table
+from tabiya.learn.log import RunLog
+from tabiya.minds.resnet.judge import Judge
+from tabiya.minds.resnet.selfplay import SelfPlaySettings, mistakes, self_play
+from tabiya.minds.resnet.training import ResNetTraining, Run
+from tabiya.minds.resnet.valuing import value_moves
+
+OWN = "own"
+"""The kind under which the losses of the network's own labels are reported."""
+
+MISTAKES_NICE, FILLER_NICE = 5, 19
+"""The priorities of the teacher's processes: mistakes first, both after the training itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Campaign:
+    """What happens at which step, and who labels."""
+
+    mind: Literal["resnet"] = "resnet"
+    training: ResNetTraining
+    """The run; its sources of the kinds labels and successors grow by what is labelled on the way."""
+    openings: str
+    """FENs from which self-play begins."""
+    selfplay: SelfPlaySettings = field(default_factory=SelfPlaySettings)
+    selfplay_steps: tuple[int, ...]
+    """The steps after which the network plays itself."""
+    value_steps: tuple[int, ...]
+    """The steps after which the network values the moves of further game positions."""
+    value_positions: int
+    """How many each time."""
+    value_least: float = 0.002
+    own_share: float = 1.0
+    """Share of the network's own labels, once there are some, in every batch beside the sources' shares."""
+    teacher: str
+    teacher_depth: int = 6
+    workers: int
+    fillers: tuple[str, ...] = ()
+    """Lists of positions that the teacher labels when there are no mistakes, one until the next valuing."""
+    puzzles: str | None = None
+    """A puzzle file whose positions, and those one ply from them, are never learned from."""
+
+    def __post_init__(self) -> None:
+        steps = [*self.selfplay_steps, *self.value_steps]
+        if not steps or min(steps) < 1 or max(steps) >= self.training.steps or len(set(steps)) < len(steps):
+            raise UserError(
+                f"self-play and valuing need steps of their own between 1 and the end, got {sorted(steps)} "
+                f"of {self.training.steps}"
+            )
+        if {source.kind for source in self.training.sources} != {"games", "labels", "successors"}:
+            raise UserError("a campaign learns from sources of the kinds games, labels and successors")
+
+
+def run_campaign(plan: Campaign, folder: Path, threads: int, minutes: float | None = None) -> dict[str, Any]:
+    """Carry a campaign out, or what is left of it; how much was played, labelled and learned."""
+    running = _Running(plan, folder, threads)
+    try:
+        return running.go(minutes)
+    finally:
+        running.dismiss()
+
+
+class _Running:
+    """A campaign under way."""
+
+    def __init__(self, plan: Campaign, folder: Path, threads: int) -> None:
+        self._plan, self._folder, self._threads = plan, folder, threads
+        self._run = Run(plan.training, folder / "train")
+        sources = plan.training.sources
+        self._base = [self._run.load(source, "train") for source in sources]
+        self._shares = [source.share for source in sources]
+        self._games = self._base[[source.kind for source in sources].index("games")]
+        self._gained: list[tuple[Table, Table]] = []
+        self._own: Table | None = None
+        self._judge: Judge | None = None
+        self._teachers: list[_Labelling] = []
+        self._filler: _Labelling | None = None
+        self._record: dict[str, Any] = {"iterations": [], "valued": [], "started": time.time()}
+        self._pick_up()
+
+    def _pick_up(self) -> None:
+        """What an earlier start of this campaign has labelled, and what it was labelling."""
+        record = self._folder / "record.json"
+        if not record.exists():
+            return
+        self._record = json.loads(record.read_text())
+        for path in sorted(self._folder.glob("*.kept.moves")):
+            self._learn_from(load_move_labels(path))
+        for number in range(1, len(self._record["iterations"]) + 1):
+            name = f"mistakes-{number}"
+            if not (self._folder / f"{name}.kept.moves").exists():
+                self._teachers.append(self._labelling(name, self._folder / f"{name}.fen", MISTAKES_NICE))
+
+    def go(self, minutes: float | None) -> dict[str, Any]:
+        plan, run = self._plan, self._run
+        ends = None if minutes is None else time.monotonic() + 60 * minutes
+        self._next_filler()
+        exams = run.held_out()
+        events: list[tuple[int, Callable[[RunLog], None]]] = [
+            *((step, self._iterate) for step in plan.selfplay_steps),
+            *((step, self._value) for step in plan.value_steps),
+        ]
+        events.sort(key=lambda event: event[0])
+        with run.logged() as log:
+            for step, event in [*events, (plan.training.steps, lambda _log: None)]:
+                if run.step > step:
+                    if event == self._value:  # its labels were in memory alone
+                        event(log)
+                    continue
+                left = None if ends is None else (ends - time.monotonic()) / 60
+                if left is not None and left <= 0:
+                    break
+                if run.step < step:
+                    run.train_to(step, self._feed(), exams, log, left)
+                if run.step == step:
+                    event(log)
+        self._take_finished(wait=True)
+        self._end_filler()
+        self._save_record()
+        return self._record
+
+    def _feed(self) -> Feed:
+        tables, shares = [], list(self._shares)
+        for table in self._base:
+            gained = [pair[table.kind == "successors"] for pair in self._gained if table.kind != "games"]
+            tables.append(joined([table, *gained]) if gained else table)
+        if self._own is not None:
+            tables.append(self._own)
+            shares.append(self._plan.own_share)
+        config = self._plan.training
+        return Feed(tables, shares, config.batch, config.seed, config.mirror)
+
+    def _asked(self) -> Judge:
+        """The network as it is now; compiled once, its weights renewed."""
+        if self._judge is None:
+            self._judge = Judge(self._run.averaged(), self._run.device, self._plan.training.compile)
+        else:
+            self._run.ema.copy_to(self._judge.network)
+        return self._judge
+
+    def _iterate(self, log: RunLog) -> None:
+        """Self-play; its mistakes to the teacher; what it has labelled since the last time to the learner."""
+        number = len(self._record["iterations"]) + 1
+        began = time.monotonic()
+        judge = self._asked()
+        openings = Path(self._plan.openings).read_text().split("\n")
+        settings = replace(self._plan.selfplay, seed=self._plan.selfplay.seed + number)
+        played = self_play(judge, [fen for fen in openings if fen], settings, self._threads)
+        labels = value_moves(judge, played.packed, self._threads)
+        wrong = mistakes(played, labels, settings.margin)
+        packed = _different(played.packed[wrong])
+        path = self._folder / f"mistakes-{number}.fen"
+        with replacing(path) as part:
+            part.write_text("".join(f"{fen}\n" for fen in _core.unpack_fens(packed)))
+        self._take_finished()
+        self._teachers.append(self._labelling(f"mistakes-{number}", path, MISTAKES_NICE))
+        results = [result for result, _ in played.results]
+        self._record["iterations"].append(
+            {
+                "step": self._run.step,
+                "games": len(results),
+                "drawn": results.count("1/2-1/2"),
+                "positions": len(played.packed),
+                "mistakes": len(wrong),
+                "asked": len(packed),
+                "seconds": round(time.monotonic() - began, 1),
+            }
+        )
+        log.note(f"self-play {number}: {self._record['iterations'][-1]}")
+        self._save_record()
+
+    def _value(self, log: RunLog) -> None:
+        """The network's own value of the moves of further game positions; the labels made meanwhile join."""
+        began = time.monotonic()
+        self._take_finished(wait=True)
+        self._end_filler()
+        self._next_filler()
+        generator = torch.Generator().manual_seed(self._plan.training.seed)
+        order = torch.randperm(len(self._games), generator=generator)
+        first = self._plan.value_positions * sum(step < self._run.step for step in self._plan.value_steps)
+        rows = order[first : first + self._plan.value_positions]
+        parts = [] if self._own is None else [self._own]
+        for some in torch.split(rows, 1 << 20):
+            packed = self._games.packed[some.to(self._games.packed.device)].cpu().numpy()
+            labels = value_moves(self._asked(), packed, self._threads, least=self._plan.value_least)
+            parts.append(labels_table(labels, self._run.device, self._threads))
+        self._own = joined(parts)
+        self._own.kind = OWN
+        seconds = round(time.monotonic() - began, 1)
+        self._record["valued"].append({"step": self._run.step, "positions": len(rows), "seconds": seconds})
+        log.note(f"valued: {self._record['valued'][-1]}")
+        self._save_record()
+
+    # The teacher ------------------------------------------------------------------------------------------
+
+    def _labelling(self, name: str, positions: Path, nice: int) -> _Labelling:
+        teaching = Teaching(
+            command="/usr/bin/nice",
+            arguments=("-n", str(nice), *shlex.split(self._plan.teacher)),
+            options={"Hash": "16"},
+            depth=self._plan.teacher_depth,
+            all_moves=True,
+            workers=self._plan.workers,
+        )
+        return _Labelling(self._folder / f"{name}.moves", positions, teaching)
+
+    def _next_filler(self) -> None:
+        for number, path in enumerate(self._plan.fillers, 1):
+            if not (self._folder / f"filler-{number}.kept.moves").exists():
+                self._filler = self._labelling(f"filler-{number}", Path(path), FILLER_NICE)
+                return
+
+    def _end_filler(self) -> None:
+        if self._filler is not None:
+            self._take(self._filler, stop=True)
+            self._filler = None
+
+    def dismiss(self) -> None:
+        """Send the teacher home; what it has labelled is on disk."""
+        for labelling in [*self._teachers, *([self._filler] if self._filler else [])]:
+            labelling.dismiss()
+
+    def _take_finished(self, wait: bool = False) -> None:
+        for labelling in self._teachers:
+            if wait or labelling.finished:
+                self._take(labelling)
+        self._teachers = [each for each in self._teachers if not each.taken]
+
+    def _take(self, labelling: _Labelling, stop: bool = False) -> None:
+        """Labels that are ready join what is learned from; those near puzzles or held-out games do not."""
+        target = labelling.result(stop)
+        games = [source.path for source in self._plan.training.sources if source.kind == "games"]
+        puzzles = None if self._plan.puzzles is None else Path(self._plan.puzzles)
+        labels, counts = join([target], puzzles, tuple(Path(path) for path in games))
+        write_move_labels(target.with_suffix(".kept.moves"), labels)
+        self._record[target.stem] = {**counts, "teacher_seconds": labelling.seconds}
+        self._learn_from(labels)
+
+    def _learn_from(self, labels: MoveLabels) -> None:
+        exams = held_out(labels[0])
+        if exams.all():
+            return
+        labels, device = select(labels, np.flatnonzero(~exams)), self._run.device
+        self._gained.append(
+            (labels_table(labels, device, self._threads), successors_table(labels, device, self._threads))
+        )
+
+    def _save_record(self) -> None:
+        self._record["seconds"] = time.time() - self._record["started"]
+        with replacing(self._folder / "record.json") as part:
+            part.write_text(json.dumps(self._record, indent=1) + "\n")
+
+
+class _Labelling:
+    """Positions being labelled by engines of their own while everything else goes on."""
+
+    def __init__(self, target: Path, positions: Path, teaching: Teaching) -> None:
+        self._task = Task(target.stem, target, lambda: read_positions(positions))
+        self._teaching = teaching
+        self._stopping = threading.Event()
+        self._dismissed = False
+        self._error: BaseException | None = None
+        self.seconds = 0.0
+        self.taken = False
+        self._labelled = 0
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    @property
+    def finished(self) -> bool:
+        return not self._thread.is_alive()
+
+    def result(self, stop: bool) -> Path:
+        """The finished file: of all positions, or of those labelled when it was told to stop."""
+        if stop:
+            self._stopping.set()
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        self.taken = True
+        return self._task.target
+
+    def dismiss(self) -> None:
+        """Stop, and leave the labels as they are."""
+        self._dismissed = True
+        self._stopping.set()
+        self._thread.join()
+
+    def _work(self) -> None:
+        try:
+            job = LabelJob(self._task, self._teaching)
+            self._labelled = job.done
+            try:
+                entries = job.run(self._advance)
+            except _StoppedError:
+                if self._dismissed:
+                    return
+                # What is labelled out of order waits for the gaps before it, a moment's work.
+                chunk = self._teaching.chunk
+                job = LabelJob(self._task, self._teaching, max(self._labelled // chunk * chunk, chunk))
+                entries = job.run()
+            self.seconds = float(entries["seconds"])
+        except BaseException as error:
+            self._error = error
+
+    def _advance(self, amount: int) -> None:
+        self._labelled += amount
+        if self._stopping.is_set():
+            raise _StoppedError
+
+
+class _StoppedError(Exception):
+    """The labelling was told to stop."""
+
+
+def _different(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Each position once, in the order of first appearance."""
+    _, first = np.unique(_core.position_keys(packed), return_index=True)
+    return np.ascontiguousarray(packed[np.sort(first)])
+
+
+def main(config: str, folder: str, minutes: float | None = None) -> None:
+    """Carry out the campaign of a TOML file on all cores."""
+    from tabiya.learn.config import load_config
+
+    record = run_campaign(load_config(config, Campaign), Path(folder), os.cpu_count() or 1, minutes)
+    print(json.dumps(record, indent=1))
