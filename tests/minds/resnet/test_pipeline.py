@@ -185,16 +185,12 @@ def test_from_games_to_an_engine_that_plays_in_three_phases(whole: Path) -> None
 def test_the_manifest_says_what_the_network_learned_from(whole: Path) -> None:
     learned = read_sidecar(whole / "c03.onnx")["trained_on"]
     games = ShardFolder.open(whole / "a" / "games")
+    assert [tier["weight"] for tier in games.manifest["options"]["tiers"]] == [3.0, 1.0]
     assert (learned["games"], learned["positions"]) == (300, games.count("train"))
-    assert learned["all_move_labels"] == len(load_move_labels(whole / "c" / "3" / "labels.moves")[0]) > 500
+    assert learned["all_move_labels"] == len(load_move_labels(whole / "c" / "3" / "labels.moves")[0]) > 400
     assert learned["self_play_games"] == 3 * 16
     assert learned["positions_seen"] == 64 * (40 + 30 + 30 + 3 * 20)
     assert {"a/train", "b/distil", "c/3/train"} <= learned["hours"].keys()
-
-
-def test_the_tiers_weigh_as_the_config_says(whole: Path) -> None:
-    tiers = ShardFolder.open(whole / "a" / "games").manifest["options"]["tiers"]
-    assert [(tier["name"], tier["weight"]) for tier in tiers] == [("elite", 3.0), ("others", 1.0)]
 
 
 def test_every_iteration_learns_from_all_that_was_labelled_before(whole: Path) -> None:
@@ -228,7 +224,7 @@ def test_the_teacher_is_asked_about_mistakes_only(whole: Path) -> None:
 
 def test_own_labels_are_the_network_s_value_of_every_successor(whole: Path) -> None:
     packed, offsets, scores = load_move_labels(whole / "b" / "own" / "0000.moves")
-    assert len(packed) > 900
+    assert len(packed) > 450
     sample = slice(0, 50)
     _, expected_offsets, expected = value_moves(Judge.load(whole / "b" / "train", "cpu"), packed[sample])
     assert offsets[:51].tolist() == expected_offsets.tolist()
@@ -374,8 +370,8 @@ def test_other_settings_are_refused_and_nothing_is_touched(
     before = files_of(whole)
     other = edited(config, tmp_path / "other.toml", ("blocks = 1", "blocks = 2"))
     assert "shape.blocks = 1, now it is 2" in refusal(capsys, "b", other, whole)
-    other = edited(config, tmp_path / "other.toml", ("positions = 1000", "positions = 2000"))
-    assert "positions = 1000, now it is 2000" in refusal(capsys, "c", other, whole)
+    other = edited(config, tmp_path / "other.toml", ("positions = 500", "positions = 800"))
+    assert "positions = 500, now it is 800" in refusal(capsys, "c", other, whole)
     assert files_of(whole) == before
 
 
@@ -403,6 +399,17 @@ def _age_shards(work: Path) -> Path:
     path = work / "a" / "games" / "manifest.json"
     path.write_text(path.read_text().replace('"version": 1', '"version": 99', 1))
     return path
+
+
+def test_an_iteration_without_mistakes_learns_from_what_there_is(
+    whole: Path, config: Path, tmp_path: Path
+) -> None:
+    work = copied(whole, tmp_path / "work", *PHASE_B)
+    faultless = edited(config, tmp_path / "faultless.toml", ("margin = 0.01", "margin = 1.0"))
+    assert run_phase("c", faultless, work, "--iteration", "1") == 0
+    assert records_of(work, "c/1/join")["c/1/join"]["did"]["gained"] == 0
+    assert keys_of(work / "c" / "1" / "labels.moves") == keys_of(work / "b" / "labels.moves")
+    assert checksum(work / "c01.onnx") != checksum(work / "b.onnx")
 
 
 @pytest.mark.parametrize(

@@ -185,11 +185,10 @@ class _Iteration:
         gained = [self._folder(work, number) / "gained.moves" for number in range(1, self._number + 1)]
         return phase_b.places_b(self._pipeline, work) | {
             LABELS: str(self._folder(work) / "labels.moves"),
-            MISTAKES: ":".join(map(str, gained)) if _enough(gained) else "",
+            MISTAKES: ":".join(map(str, gained)) if _teach_something(gained) else "",
         }
 
 
-def _enough(files: list[Path]) -> bool:
-    """Whether the files have positions both to train on and to hold out: a run wants some of each."""
-    exams = np.concatenate([held_out(load_move_labels(path)[0]) for path in files])
-    return bool(exams.any() and not exams.all())
+def _teach_something(files: list[Path]) -> bool:
+    """Whether there is a position in the files that is not held out."""
+    return any(not held_out(load_move_labels(path)[0]).all() for path in files)
