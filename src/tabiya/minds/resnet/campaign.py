@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -43,6 +43,9 @@ from tabiya.minds.resnet.judge import Judge
 from tabiya.minds.resnet.selfplay import SelfPlaySettings, mistakes, self_play
 from tabiya.minds.resnet.training import ResNetTraining, Run
 from tabiya.minds.resnet.valuing import value_moves
+
+Joined: TypeAlias = tuple[MoveLabels, dict[str, int]]
+"""Labels, and the counts of what was left out of them."""
 
 OWN = "own"
 """The kind under which the losses of the network's own labels are reported."""
@@ -240,7 +243,12 @@ class _Running:
             all_moves=True,
             workers=self._plan.workers,
         )
-        return _Labelling(self._folder / f"{name}.moves", positions, teaching)
+        return _Labelling(self._folder / f"{name}.moves", positions, teaching, self._without_exams)
+
+    def _without_exams(self, file: Path) -> Joined:
+        games = [source.path for source in self._plan.training.sources if source.kind == "games"]
+        puzzles = None if self._plan.puzzles is None else Path(self._plan.puzzles)
+        return join([file], puzzles, tuple(Path(path) for path in games))
 
     def _next_filler(self) -> None:
         for number, path in enumerate(self._plan.fillers, 1):
@@ -266,12 +274,9 @@ class _Running:
 
     def _take(self, labelling: _Labelling, stop: bool = False) -> None:
         """Labels that are ready join what is learned from; those near puzzles or held-out games do not."""
-        target = labelling.result(stop)
-        games = [source.path for source in self._plan.training.sources if source.kind == "games"]
-        puzzles = None if self._plan.puzzles is None else Path(self._plan.puzzles)
-        labels, counts = join([target], puzzles, tuple(Path(path) for path in games))
-        write_move_labels(target.with_suffix(".kept.moves"), labels)
-        self._record[target.stem] = {**counts, "teacher_seconds": labelling.seconds}
+        labels, counts = labelling.result(stop)
+        write_move_labels(self._folder / f"{labelling.name}.kept.moves", labels)
+        self._record[labelling.name] = {**counts, "teacher_seconds": labelling.seconds}
         self._learn_from(labels)
 
     def _learn_from(self, labels: MoveLabels) -> None:
@@ -292,9 +297,13 @@ class _Running:
 class _Labelling:
     """Positions being labelled by engines of their own while everything else goes on."""
 
-    def __init__(self, target: Path, positions: Path, teaching: Teaching) -> None:
+    def __init__(
+        self, target: Path, positions: Path, teaching: Teaching, select: Callable[[Path], Joined]
+    ) -> None:
+        self.name = target.stem
         self._task = Task(target.stem, target, lambda: read_positions(positions))
-        self._teaching = teaching
+        self._teaching, self._select = teaching, select
+        self._labels: Joined | None = None
         self._stopping = threading.Event()
         self._dismissed = False
         self._error: BaseException | None = None
@@ -308,15 +317,16 @@ class _Labelling:
     def finished(self) -> bool:
         return not self._thread.is_alive()
 
-    def result(self, stop: bool) -> Path:
-        """The finished file: of all positions, or of those labelled when it was told to stop."""
+    def result(self, stop: bool) -> Joined:
+        """The labels: of all positions, or of those labelled when it was told to stop."""
         if stop:
             self._stopping.set()
         self._thread.join()
         if self._error is not None:
             raise self._error
+        assert self._labels is not None
         self.taken = True
-        return self._task.target
+        return self._labels
 
     def dismiss(self) -> None:
         """Stop, and leave the labels as they are."""
@@ -338,6 +348,7 @@ class _Labelling:
                 job = LabelJob(self._task, self._teaching, max(self._labelled // chunk * chunk, chunk))
                 entries = job.run()
             self.seconds = float(entries["seconds"])
+            self._labels = self._select(self._task.target)
         except BaseException as error:
             self._error = error
 
