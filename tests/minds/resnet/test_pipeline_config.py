@@ -42,6 +42,7 @@ def refusal(capsys: pytest.CaptureFixture[str], tmp_path: Path, old: str, new: s
         ("[c.train]", '[c.train]\nstart_from = "x"', "start_from is set by the pipeline"),
         ("[c.train]", "[c.train]\nshape = { blocks = 2 }", "the shape of c.train differs"),
         ('label = "mistakes"', 'label = "blunders"', "must be 'mistakes' or 'all'"),
+        ("positions = 500", "least = 1.0", "least is a probability"),
         ("depth = 2", "", "a teacher needs a positive depth"),
         ("games = [", "folder = 'x'\ngames = [", "give either games"),
         ("[b]", "[b", "is no valid TOML"),

@@ -115,9 +115,13 @@ class Value:
     """How many positions of the games the network labels with its own value of every successor."""
 
     positions: int = 10_000_000
+    least: float = 0.0
+    """Moves that the policy holds for less likely are not looked at, and put below the others."""
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if not 0 <= self.least < 1:
+            raise UserError(f"least is a probability from 0 to less than 1, got {self.least}")
         _at_least(1, self, "positions")
         _at_least(0, self, "seed")
 

@@ -149,7 +149,7 @@ def _value_stage(pipeline: Pipeline, phase: PhaseB) -> Stage:
                 if not path.exists():
                     work.clock.check()
                     judge = judge or Judge.load(weights_of(work.folder, "b/train"), device)
-                    write_move_labels(path, value_moves(judge, part, THREADS))
+                    write_move_labels(path, value_moves(judge, part, THREADS, least=settings.least))
                 meter.advance(len(part))
         return {"positions": len(packed), "files": -(-len(packed) // VALUE_CHUNK)}
 
