@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from tabiya.errors import UserError  # noqa: E402
 from tabiya.learn.config import load_config  # noqa: E402
 from tabiya.learn.feed import Source, Table  # noqa: E402
-from tabiya.minds.resnet.lab.plan import Budget, Data, Lab  # noqa: E402
+from tabiya.minds.resnet.lab.plan import Anchor, Budget, Data, Lab, Measures  # noqa: E402
 from tabiya.minds.resnet.lab.tables import SharedTables  # noqa: E402
 from tabiya.minds.resnet.lab.variants import Recipe, comparison, sources_of, training_of  # noqa: E402
 from tabiya.minds.resnet.network import ResNetShape  # noqa: E402
@@ -43,7 +43,7 @@ def test_every_network_of_an_experiment_gets_the_same_budget(name: str):
 
 def test_each_stage_of_the_progression_adds_to_the_one_before():
     variants = comparison(lab("resnet-progress")).variants
-    names = ["random", "cloning", "elite", "best-move", "q", "soft", "successors", "own", "selfplay"]
+    names = ["untrained", "cloning", "elite", "best-move", "q", "soft", "successors", "own", "selfplay"]
     assert [variant.name for variant in variants] == names
     before = None
     for variant in variants:
@@ -55,6 +55,15 @@ def test_each_stage_of_the_progression_adds_to_the_one_before():
             assert all(getattr(variant.recipe, name) and not getattr(before, name) for name in changed)
         before = variant.recipe
     assert before == Recipe()
+
+
+def test_a_stage_without_a_line_of_its_own_counts_to_the_next():
+    variants = comparison(lab("resnet-progress", variants=("cloning", "q"))).variants
+    assert [variant.differs for variant in variants] == [
+        "adds: moves and results of games, all alike",
+        "adds: games count by their tier; labelled positions, their best move as the policy's target; "
+        "the teacher's values; the Q of every labelled move as a target",
+    ]
 
 
 ABLATIONS = {
@@ -124,7 +133,7 @@ def test_a_stage_without_its_data_is_left_out_by_name_and_the_next_goes_on_witho
     assert compared.variants[-1].name == "selfplay"
     assert not compared.variants[-1].recipe.own
     bare = comparison(lab("resnet-progress", Data(games="g")))
-    assert [variant.name for variant in bare.variants] == ["random", "cloning", "elite"]
+    assert [variant.name for variant in bare.variants] == ["untrained", "cloning", "elite"]
 
 
 @pytest.mark.parametrize(
@@ -134,6 +143,7 @@ def test_a_stage_without_its_data_is_left_out_by_name_and_the_next_goes_on_witho
         ("resnet-ablation", {"variants": ("no-mirror", "no-q")}, "from 'everything', which"),
         ("resnet-ablation", {"variants": ("everything",)}, "at least 2 networks"),
         ("resnet-ablation", {"data": Data(games="g")}, "from 'everything', which"),
+        ("resnet-progress", {"measures": Measures(anchors=(Anchor(player="q"),))}, "has the name of one of"),
     ],
 )
 def test_a_comparison_that_cannot_be_made_is_refused(experiment: str, more: dict[str, Any], sentence: str):

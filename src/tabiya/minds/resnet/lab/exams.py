@@ -33,8 +33,8 @@ def kinds(lab: Lab) -> list[str]:
 
 def sit_exams(lab: Lab, folder: LabFolder, others: OpenPlayer, progress: Progress = silent) -> None:
     """Put every question that was not answered yet to every network."""
-    compared, measures = comparison(lab), lab.measures
-    names = [variant.name for variant in compared.variants]
+    measures = lab.measures
+    names = [variant.name for variant in comparison(lab).variants]
     manifests = folder.manifests(names)
     for kind in kinds(lab):
         mode = kind.removeprefix("puzzles-") if kind.startswith("puzzles-") else measures.mode
@@ -47,7 +47,7 @@ def sit_exams(lab: Lab, folder: LabFolder, others: OpenPlayer, progress: Progres
         if not missing:
             continue
         positions, ask = _questions(lab, kind)
-        open_player = opener(folder, compared, mode, others)
+        open_player = opener(lab, folder, mode, others)
         for name in missing:
             with (
                 progress(f"{kind}: {name}", positions) as meter,

@@ -47,14 +47,15 @@ def silent(_what: str, _total: float) -> AbstractContextManager[Meter]:
     return nullcontext(_Silent())
 
 
-def opener(folder: LabFolder, compared: Comparison, mode: str, others: OpenPlayer) -> OpenPlayer:
+def opener(lab: Lab, folder: LabFolder, mode: str, others: OpenPlayer) -> OpenPlayer:
     """Opens the experiment's networks by their short names, and every other player as `others` does."""
-    names = {variant.name for variant in compared.variants}
+    names = {variant.name for variant in comparison(lab).variants}
+    options = {"mode": mode, "threads": str(lab.measures.threads)}
 
     def open_player(text: str) -> Player:
         if text not in names:
             return others(text)
-        return open_resnet(PlayerName("resnet", str(folder.network(text)), options={"mode": mode}))
+        return open_resnet(PlayerName("resnet", str(folder.network(text)), options=options))
 
     return open_player
 
@@ -64,11 +65,9 @@ def play_games(lab: Lab, folder: LabFolder, others: OpenPlayer, progress: Progre
     compared, measures = comparison(lab), lab.measures
     names = [variant.name for variant in compared.variants]
     anchors = [anchor.player for anchor in measures.anchors]
-    if taken := set(names) & set(anchors):
-        raise UserError(f"the anchor {taken.pop()!r} has the name of one of the experiment's networks")
     checksums = {name: manifest["sha256"] for name, manifest in folder.manifests(names).items()}
     folder.begin("play.json", {"mode": measures.mode, "networks": checksums})
-    games = _Games(lab, folder, opener(folder, compared, measures.mode, others))
+    games = _Games(lab, folder, opener(lab, folder, measures.mode, others))
     pairs = list(combinations(names, 2))
     with progress("games between networks", len(pairs) * measures.games) as meter:
         for one, other in pairs:

@@ -109,9 +109,11 @@ class Measures:
     seed: int = 0
     concurrency: int = 1
     """Games with anchors at once."""
+    threads: int = 2
+    """Cores for a network's forward pass."""
 
     def __post_init__(self) -> None:
-        for name in ("games", "anchor_games", "puzzle_count", "label_count", "concurrency"):
+        for name in ("games", "anchor_games", "puzzle_count", "label_count", "concurrency", "threads"):
             if getattr(self, name) < 1:
                 raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
         players = [anchor.player for anchor in self.anchors]

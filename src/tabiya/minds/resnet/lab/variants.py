@@ -101,44 +101,42 @@ _BARE = Recipe(
 )
 
 _STAGES = (
-    _Change("random", "random weights", "no training", {}),
-    _Change("cloning", "A: human moves", "adds: moves and results of games, all alike", {"trained": True}),
-    _Change("elite", "A: elite games weigh more", "adds: games count by their tier", {"weighted": True}),
+    _Change("untrained", "random weights", "no training", {}),
+    _Change("cloning", "A: human moves", "moves and results of games, all alike", {"trained": True}),
+    _Change("elite", "A: elite games weigh more", "games count by their tier", {"weighted": True}),
     _Change(
         "best-move",
         "B: the teacher's best move",
-        "adds: labelled positions, their best move as the policy's target; the teacher's values",
+        "labelled positions, their best move as the policy's target; the teacher's values",
         {"labels": True, "values": True},
         "labels",
     ),
-    _Change(
-        "q", "B: Q of every move", "adds: the Q of every labelled move as a target", {"q": True}, "labels"
-    ),
+    _Change("q", "B: Q of every move", "the Q of every labelled move as a target", {"q": True}, "labels"),
     _Change(
         "soft",
         "B: policy spread by Q",
-        "adds: the policy's target is softmax(Q / temperature)",
+        "the policy's target is softmax(Q / temperature)",
         {"soft": True},
         "labels",
     ),
     _Change(
         "successors",
         "B: values of successors",
-        "adds: the labelled moves' outcomes as positions with a value",
+        "the labelled moves' outcomes as positions with a value",
         {"successors": True},
         "labels",
     ),
     _Change(
         "own",
         "B: taught by its own value",
-        "adds: positions with every move scored by a network's own value of the successor",
+        "positions with every move scored by a network's own value of the successor",
         {"own": True, "q": True, "soft": True},
         "own",
     ),
     _Change(
         "selfplay",
         "C: mistakes of self-play",
-        "adds: labels of mistakes in self-play, among the others",
+        "labels of mistakes in self-play, among the others",
         {"selfplay": True, "labels": True, "successors": True, "values": True, "q": True, "soft": True},
         "selfplay",
     ),
@@ -232,20 +230,28 @@ def _chosen(
     """The variants that the changes make of a recipe, or `in_turn` each of the one before."""
     _refuse_unknown(lab, [change.name for change in changes])
     kept, left_out = [], []
+    added: list[str] = []
     for change in changes:
         if change.needs and getattr(lab.data, change.needs) is None:
             left_out.append(f"{change.name} was left out: the config has no data.{change.needs}")
             continue
-        changed = replace(recipe, **change.change)
-        recipe = changed if in_turn else recipe
+        changed, differs = replace(recipe, **change.change), change.differs
+        if in_turn:
+            recipe = changed
+            # Stages that have no line of their own are part of the next one's difference.
+            added += [differs] if change.change else []
+            differs = f"adds: {'; '.join(added)}" if added else differs
         if change.name in (lab.variants or [change.name]):
-            kept.append(Variant(name=change.name, title=change.title, differs=change.differs, recipe=changed))
+            kept.append(Variant(name=change.name, title=change.title, differs=differs, recipe=changed))
+            added = []
     if baseline not in [variant.name for variant in kept]:
         raise UserError(
             f"{lab.experiment} tells every network's Elo from {baseline!r}, which this config leaves out"
         )
     if len(kept) < 2:
         raise UserError(f"{lab.experiment} compares at least 2 networks, this config leaves {len(kept)}")
+    if taken := {variant.name for variant in kept} & {anchor.player for anchor in lab.measures.anchors}:
+        raise UserError(f"the anchor {taken.pop()!r} has the name of one of the experiment's networks")
     return Comparison(question=question, variants=tuple(kept), baseline=baseline, left_out=tuple(left_out))
 
 
