@@ -36,8 +36,8 @@ def open_network(text: str, threads: int | None = None) -> ResNetPlayer:
     from tabiya.minds.resnet.player import ResNetPlayer, open_player
 
     head = text.partition("?")[0]
-    shipped = head == SHIPPED_WORD or head.startswith(f"{SHIPPED_WORD}:")
-    name = PlayerName.parse(text if shipped and not Path(head).exists() else f"{SHIPPED_WORD}:{text}")
+    named = head == SHIPPED_WORD or head.startswith(f"{SHIPPED_WORD}:")
+    name = PlayerName.parse(text if named else f"{SHIPPED_WORD}:{text}")
     player = open_player(name)
     assert isinstance(player, ResNetPlayer)
     if threads is not None:
