@@ -224,7 +224,10 @@ class _Running:
         for some in torch.split(rows, 1 << 20):
             packed = self._games.packed[some.to(self._games.packed.device)].cpu().numpy()
             labels = value_moves(self._asked(), packed, self._threads, least=self._plan.value_least)
-            parts.append(labels_table(labels, self._run.device, self._threads))
+            part = labels_table(labels, self._run.device, self._threads)
+            # The best of many estimates is too high: they teach which move is best, not what it is worth.
+            part.value = None
+            parts.append(part)
         self._own = joined(parts)
         self._own.kind = OWN
         seconds = round(time.monotonic() - began, 1)

@@ -7,6 +7,7 @@ so that whoever wants one does not pay for both.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ class Judge:
         if compile and self._gpu:
             value, policy = torch.compile(value), torch.compile(policy)
         self._ask_value, self._ask_policy = value, policy
+        self._turn = threading.Lock()
 
     @classmethod
     def load(cls, path: str | Path, device: str | torch.device, compile: bool = True) -> Judge:
@@ -92,7 +94,7 @@ class Judge:
             count = len(rows)
             if self._gpu and count < self._batch:
                 rows = torch.cat([rows, rows[:1].expand(self._batch - count, -1)])
-            with torch.autocast(self.device.type, torch.bfloat16, enabled=self._gpu):
+            with self._turn, torch.autocast(self.device.type, torch.bfloat16, enabled=self._gpu):
                 answer = ask(rows.to(self.device, non_blocking=True))[:count]
             if pick is not None:
                 chosen = torch.from_numpy(pick[start : start + self._batch]).to(self.device)

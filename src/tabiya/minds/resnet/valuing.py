@@ -8,7 +8,6 @@ takes a single look. Where a move ends the game the rules give its score.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,6 +22,8 @@ from tabiya.minds.resnet.judge import Judge
 
 CHUNK = 1 << 16
 """Positions whose successors are held in memory together."""
+AT_ONCE = 4
+"""Chunks under way at a time."""
 WIDTH = 128
 """Legal moves the policy is asked about."""
 ALWAYS = 8
@@ -42,26 +43,40 @@ def value_moves(
     worst of the others. That halves the work, and what is learned from the
     labels hardly depends on moves so far from the best.
     """
-    offsets, scores = [np.zeros(1, np.int64)], []
-    start = 0
-    for own, after, states in _prepared(packed, threads):
-        rows = packed[start : start + len(own) - 1]
-        start += len(rows)
-        wanted = _likely(judge, rows, own, least, threads) if least else np.ones(len(after), np.bool_)
-        looked_at = np.flatnonzero(wanted & (states == 0))
-        found = np.zeros(len(after), np.float32)
-        found[looked_at] = judge.values(np.ascontiguousarray(after[looked_at]))
-        known = _scores(found, states)
-        scores.append(_below_the_rest(known, wanted | (states != 0), own) if least else known)
-        offsets.append(own[1:] + offsets[-1][-1])
-    return packed, np.concatenate(offsets), np.concatenate(scores) if scores else np.zeros(0, np.int16)
+    starts = range(0, len(packed), CHUNK)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        # While the device answers for one chunk, the processor prepares and sorts others.
+        parts = list(
+            pool.map(lambda at: _value_chunk(judge, packed[at : at + CHUNK], threads, least), starts)
+        )
+    offsets, total = [np.zeros(1, np.int64)], 0
+    for own, _ in parts:
+        offsets.append(own[1:] + total)
+        total += int(own[-1])
+    scores = np.concatenate([scores for _, scores in parts]) if parts else np.zeros(0, np.int16)
+    return packed, np.concatenate(offsets), scores
+
+
+def _value_chunk(
+    judge: Judge, packed: NDArray[np.uint8], threads: int, least: float
+) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
+    """Offsets and scores of one chunk."""
+    rows = np.ascontiguousarray(packed)
+    offsets, after, _ = _core.successors(rows, threads)
+    states = _core.states(after, threads)
+    wanted = _likely(judge, rows, offsets, least, threads) if least else np.ones(len(after), np.bool_)
+    looked_at = np.flatnonzero(wanted & (states == 0))
+    values = np.zeros(len(after), np.float32)
+    values[looked_at] = judge.values(np.ascontiguousarray(after[looked_at]))
+    known = _scores(values, states)
+    return offsets, _below_the_rest(known, wanted | (states != 0), offsets) if least else known
 
 
 def _likely(
     judge: Judge, rows: NDArray[np.uint8], offsets: NDArray[np.int64], least: float, threads: int
 ) -> NDArray[np.bool_]:
     """For every successor, whether the move to it is likely enough to be looked at."""
-    legal = _core.legal_rows(np.ascontiguousarray(rows), "planes", "mover", WIDTH, threads)
+    legal = _core.legal_rows(rows, "planes", "mover", WIDTH, threads)
     log_p = judge.policy(rows, legal)
     bar = np.minimum(np.log(least), np.partition(log_p, -ALWAYS, 1)[:, -ALWAYS])
     counts = np.diff(offsets)
@@ -90,26 +105,6 @@ def write_valued(judge: Judge, packed: NDArray[np.uint8], target: Path, threads:
     labels = value_moves(judge, packed, threads)
     write_move_labels(target, labels)
     return int(labels[1][-1])
-
-
-Prepared = tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint8]]
-
-
-def _prepared(packed: NDArray[np.uint8], threads: int) -> Iterator[Prepared]:
-    """Successors and what the rules say of them, one chunk ahead of whoever evaluates."""
-
-    def prepare(start: int) -> Prepared:
-        offsets, after, _ = _core.successors(np.ascontiguousarray(packed[start : start + CHUNK]), threads)
-        return offsets, after, _core.states(after, threads)
-
-    with ThreadPoolExecutor(1) as ahead:
-        starts = list(range(0, len(packed), CHUNK))
-        waiting = [ahead.submit(prepare, start) for start in starts[:1]]
-        for following in [*starts[1:], None]:
-            ready = waiting.pop().result()
-            if following is not None:
-                waiting.append(ahead.submit(prepare, following))
-            yield ready
 
 
 def _scores(values: NDArray[np.float32], states: NDArray[np.uint8]) -> NDArray[np.int16]:
