@@ -11,6 +11,7 @@ pub mod exclusion;
 pub mod extract;
 pub mod filter;
 pub mod game;
+pub mod genetic;
 pub mod move_code;
 pub mod move_index;
 pub mod packed;

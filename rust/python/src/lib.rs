@@ -5,6 +5,7 @@ mod board;
 mod encoders;
 mod errors;
 mod extraction;
+mod genetic;
 mod names;
 mod teacher;
 
@@ -17,6 +18,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     board::register(module)?;
     encoders::register(module)?;
     extraction::register(module)?;
+    genetic::register(module)?;
     module.add_class::<teacher::Teacher>()?;
     Ok(())
 }
