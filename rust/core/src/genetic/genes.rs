@@ -268,7 +268,8 @@ fn king_protection(survey: &Survey, own: &Side) -> f64 {
 }
 
 fn stacked_pawns(own: &Side) -> f64 {
-    -f64::from((own.pawns.0 & behind(own.pawns, own.color)).count_ones())
+    // Not a negative zero, which would be written as one.
+    0.0 - f64::from((own.pawns.0 & behind(own.pawns, own.color)).count_ones())
 }
 
 /// Pawns to an island, one for all eight on a single island.
