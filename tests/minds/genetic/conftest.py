@@ -9,22 +9,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLE = Path(__file__).with_name("example.txt")
-
-CONFIG = """\
-# A small pool
-maximum simultaneous games = 2
-gene pool population = 4
-gene pool count = 2
-pool swap interval = 6
-minimum game time = 1 # seconds
-maximum game time = 2 # seconds
-game time increment = 0.5 # seconds
-oscillating time = yes
-gene pool file = pool.txt
-seed = 7
-game nodes = 300
-maximum games = 40
-"""
+CONFIG = Path(__file__).with_name("small.conf")
 
 
 @pytest.fixture
@@ -57,7 +42,7 @@ def config(tmp_path: Path) -> Callable[..., Path]:
     """A config file in `tmp_path` whose pool file lies beside it; a value of None leaves a key out."""
 
     def write(name: str = "pool.conf", **changes: object) -> Path:
-        text = CONFIG.replace("pool.txt", str(tmp_path / "pool.txt"))
+        text = CONFIG.read_text().replace("pool.txt", str(tmp_path / "pool.txt"))
         for key, value in changes.items():
             words = key.replace("_", " ")
             text = re.sub(rf"^{words} = .*\n", "", text, flags=re.M)

@@ -41,7 +41,7 @@ def open_player(name: PlayerName) -> Player:
         player.name = f"genetic:{path.stem}#{genome.id}"
         return player
     if name.part:
-        raise PlayerError(f"genetic#{name.part} names no file: write genetic:pool.txt#{name.part}")
+        raise PlayerError(f"#{name.part} names a genome but no file: write genetic:pool.txt#{name.part}")
     return GeneticPlayer(shipped_genome())
 
 

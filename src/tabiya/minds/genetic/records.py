@@ -151,7 +151,6 @@ class Records:
         for file, text in zip(self._files, (genomes, games), strict=True):
             file.write(text.encode())
             file.flush()
-            os.fsync(file.fileno())
             sizes.append(os.fstat(file.fileno()).st_size)
         self._write_state(sizes)
 
