@@ -5,7 +5,7 @@
 use std::f64::consts::TAU;
 
 use super::genome::Genome;
-use super::schema::{GENES, Property};
+use super::schema::{GENES, Property, Start};
 use crate::playout::Random;
 
 /// Genes of a newborn that are mutated, on average.
@@ -16,8 +16,14 @@ pub fn random(id: u64, seed: u64) -> Genome {
     let mut chance = Random::new(seed);
     let values = std::array::from_fn(|at| {
         let draw = |property: &Property| {
-            let (mean, deviation) = property.start;
-            settled(property, mean + deviation * normal(&mut chance))
+            let value = match property.start {
+                Start::Normal(mean, deviation) => mean + deviation * normal(&mut chance),
+                Start::Broad(median, decades) => {
+                    let sign = if chance.below(2) == 0 { 1.0 } else { -1.0 };
+                    sign * median * 10f64.powf(decades * normal(&mut chance))
+                }
+            };
+            settled(property, value)
         };
         GENES[at].properties.iter().map(draw).collect()
     });
@@ -44,10 +50,17 @@ pub fn child(id: u64, first: &Genome, second: Option<&Genome>, seed: u64) -> Gen
         if chance.below(GENES.len()) < MUTATIONS {
             let at = chance.below(gene.properties.len());
             let property = &gene.properties[at];
-            values[at] = settled(property, values[at] + property.step * normal(&mut chance));
+            values[at] = settled(property, values[at] + property.step * step(&mut chance));
         }
     }
     Genome { id, parents: Some(format!("{} {name}", first.id)), values }
+}
+
+/// A mutation's step in units of its usual size: normal, but a tenth to ten times as wide, so that
+/// some mutations explore and others tune.
+fn step(chance: &mut Random) -> f64 {
+    let decades = 2.0 * unit(chance) - 1.0;
+    10f64.powf(decades) * normal(chance)
 }
 
 /// A value within its bounds, off which it bounces, and as short as six digits.
@@ -63,9 +76,12 @@ fn settled(property: &Property, value: f64) -> f64 {
 
 /// A number from the standard normal distribution.
 fn normal(chance: &mut Random) -> f64 {
-    // Above 0 and at most 1, so that the logarithm is finite.
-    let mut unit = || ((chance.draw() >> 11) + 1) as f64 / (1u64 << 53) as f64;
-    (-2.0 * unit().ln()).sqrt() * (TAU * unit()).cos()
+    (-2.0 * unit(chance).ln()).sqrt() * (TAU * unit(chance)).cos()
+}
+
+/// Above 0, so that its logarithm is finite, and at most 1.
+fn unit(chance: &mut Random) -> f64 {
+    ((chance.draw() >> 11) + 1) as f64 / (1u64 << 53) as f64
 }
 
 #[cfg(test)]

@@ -9,14 +9,23 @@ pub struct Property {
     /// Mutations bounce off this bound, and a file may not go below it.
     pub low: f64,
     pub high: f64,
-    /// A random genome draws from a normal distribution: mean and deviation.
-    pub start: (f64, f64),
-    /// Deviation of a mutation's normal step.
+    pub start: Start,
+    /// The usual deviation of a mutation's step (`breed` makes it smaller or larger by chance).
     pub step: f64,
     /// What a file means that leaves the property out; such a value is not written either.
     pub default: Option<f64>,
     pub whole: bool,
 }
+
+/// Where a random genome's number comes from.
+pub enum Start {
+    /// A normal distribution: mean and deviation.
+    Normal(f64, f64),
+    /// Any order of magnitude and either sign: the median size, and the deviation in powers of ten.
+    Broad(f64, f64),
+}
+
+use Start::{Broad, Normal};
 
 pub struct Gene {
     pub name: &'static str,
@@ -26,27 +35,29 @@ pub struct Gene {
 
 const FREE: f64 = 1e6;
 
-const fn real(name: &'static str, low: f64, start: (f64, f64), step: f64) -> Property {
+const fn real(name: &'static str, low: f64, start: Start, step: f64) -> Property {
     Property { name, low, high: FREE, start, step, default: None, whole: false }
 }
 
 const fn piece(name: &'static str) -> Property {
-    real(name, -FREE, (0.0, 5.0), 1.0)
+    real(name, -FREE, Normal(0.0, 5.0), 1.0)
 }
 
 const fn speculation(name: &'static str) -> Property {
-    real(name, 0.0, (0.0, 3.0), 0.3)
+    real(name, 0.0, Normal(0.0, 3.0), 0.3)
 }
 
 /// A scoring gene's weight, which may turn its score into its contrary.
-const PRIORITY: Property = real("Priority", -FREE, (0.0, 20.0), 5.0);
+///
+/// All priorities start and step alike; what they are worth differs by a factor of a hundred.
+const PRIORITY: Property = real("Priority", -FREE, Broad(10.0, 0.7), 10.0);
 /// For genes whose other numbers already carry a sign.
-const POSITIVE_PRIORITY: Property = real("Priority", 0.0, (0.0, 20.0), 5.0);
+const POSITIVE_PRIORITY: Property = real("Priority", 0.0, Broad(10.0, 0.7), 10.0);
 const EXPONENT: Property = Property {
     name: "Exponent",
     low: 0.0,
     high: 20.0,
-    start: (1.0, 0.0),
+    start: Normal(1.0, 0.0),
     step: 0.05,
     default: Some(1.0),
     whole: false,
@@ -61,8 +72,8 @@ pub const GENES: [Gene; 14] = [
     Gene {
         name: "Look Ahead Gene",
         properties: &[
-            real("Game Length Uncertainty", 0.01, (0.5, 0.2), 0.05),
-            real("Mean Game Length", 1.0, (50.0, 20.0), 3.0),
+            real("Game Length Uncertainty", 0.01, Normal(0.5, 0.2), 0.05),
+            real("Mean Game Length", 1.0, Normal(50.0, 20.0), 3.0),
             speculation("Speculation-Can Capture"),
             speculation("Speculation-Default"),
             speculation("Speculation-Just Captured"),
@@ -73,7 +84,7 @@ pub const GENES: [Gene; 14] = [
     Gene { name: "Freedom to Move Gene", properties: PLAIN },
     Gene {
         name: "Pawn Advancement Gene",
-        properties: &[EXPONENT, real("Non-linearity", -10.0, (0.0, 0.5), 0.1), PRIORITY],
+        properties: &[EXPONENT, real("Non-linearity", -10.0, Normal(0.0, 0.5), 0.1), PRIORITY],
     },
     Gene { name: "Passed Pawn Gene", properties: PLAIN },
     Gene { name: "Opponent Pieces Targeted Gene", properties: PLAIN },
@@ -81,23 +92,23 @@ pub const GENES: [Gene; 14] = [
         name: "Sphere of Influence Gene",
         properties: &[
             EXPONENT,
-            real("Illegal Square Score", -FREE, (0.0, 1.0), 0.2),
-            real("King Target Factor", -FREE, (0.0, 1.0), 0.2),
-            real("Legal Square Score", -FREE, (0.0, 1.0), 0.2),
+            real("Illegal Square Score", -FREE, Normal(0.0, 1.0), 0.2),
+            real("King Target Factor", -FREE, Normal(0.0, 1.0), 0.2),
+            real("Legal Square Score", -FREE, Normal(0.0, 1.0), 0.2),
             POSITIVE_PRIORITY,
         ],
     },
     Gene {
         name: "King Confinement Gene",
         properties: &[
-            real("Enemy Block Score", -FREE, (0.0, 1.0), 0.2),
+            real("Enemy Block Score", -FREE, Normal(0.0, 1.0), 0.2),
             EXPONENT,
-            real("Friendly Block Score", -FREE, (0.0, 1.0), 0.2),
+            real("Friendly Block Score", -FREE, Normal(0.0, 1.0), 0.2),
             Property {
                 name: "Maximum Distance",
                 low: 0.0,
                 high: 7.0,
-                start: (2.0, 1.0),
+                start: Normal(2.0, 1.0),
                 step: 1.0,
                 default: None,
                 whole: true,
@@ -110,9 +121,9 @@ pub const GENES: [Gene; 14] = [
         name: "Castling Possible Gene",
         properties: &[
             EXPONENT,
-            real("Kingside Preference", -FREE, (0.0, 1.0), 0.2),
+            real("Kingside Preference", -FREE, Normal(0.0, 1.0), 0.2),
             POSITIVE_PRIORITY,
-            real("Queenside Preference", -FREE, (0.0, 1.0), 0.2),
+            real("Queenside Preference", -FREE, Normal(0.0, 1.0), 0.2),
         ],
     },
     Gene { name: "Stacked Pawns Gene", properties: PLAIN },
