@@ -86,6 +86,8 @@ class Evolution:
         self.workers = max(1, min(config.maximum_simultaneous_games, half, cores))
         self._stop = StopFlag()
         self._games = self._nodes = self._leaves = 0
+        # Seconds of the turn under way that were a pause.
+        self._held = 0.0
 
     def __enter__(self) -> Evolution:
         return self
@@ -98,14 +100,15 @@ class Evolution:
         control = control or Untouched()
         began = time.perf_counter()
         config, records = self.config, self.records
-        before = records.world.seconds
         executor = ThreadPoolExecutor(self.workers, thread_name_prefix="game")
         try:
+            turn_began = began
             while not self._enough():
-                turn_began = time.perf_counter()
                 clock, pairings = config.game_clock(records.world.turn), records.world.pairings()
                 self._play(executor, pairings, clock, control)
-                fates = records.finish_turn(config, pairings, time.perf_counter() - turn_began)
+                now = time.perf_counter()
+                fates = records.finish_turn(config, pairings, now - turn_began - self._held)
+                turn_began, self._held = now, 0.0
                 if watcher is not None:
                     watcher.turn(records.world, fates, clock)
         except _EndedError:
@@ -114,7 +117,6 @@ class Evolution:
             self._stop.set()
             executor.shutdown(wait=True, cancel_futures=True)
         seconds = time.perf_counter() - began
-        records.world.seconds = max(records.world.seconds, before)
         return Figures(
             str(records.pool),
             records.world.turn,
@@ -147,8 +149,10 @@ class Evolution:
                 pair = pairings[game]
                 running[executor.submit(self._game, genomes[pair.white], genomes[pair.black], clock)] = game
             if not running:
+                began = time.perf_counter()
                 if not control.hold():
                     raise _EndedError
+                self._held += time.perf_counter() - began
                 continue
             for done in wait(running, timeout=_GLANCE, return_when=FIRST_COMPLETED).done:
                 game = running.pop(done)
