@@ -18,6 +18,8 @@ use tabiya_core::{Color, Position, rules};
 use crate::board::Board;
 use crate::errors::to_py;
 
+const PGN_WIDTH: usize = 100;
+
 /// A genome: the numbers by which a genetic mind plays.
 #[pyclass(module = "tabiya._core", frozen)]
 #[derive(Clone)]
@@ -203,7 +205,7 @@ fn genetic_game<'py>(
     };
     let found = PyDict::new(py);
     found.set_item("moves", game.moves.iter().map(|&m| rules::uci(m)).collect::<Vec<_>>())?;
-    found.set_item("san", duel::san(&game.moves))?;
+    found.set_item("movetext", game.movetext(PGN_WIDTH))?;
     found
         .set_item("winner", game.winner.map(|color| if color == Color::White { "White" } else { "Black" }))?;
     found.set_item("reason", game.reason)?;

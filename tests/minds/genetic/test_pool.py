@@ -36,7 +36,7 @@ def written(pool: Path) -> tuple[bytes, bytes, dict]:
 
 
 def won(winner: str | None) -> Outcome:
-    return Outcome(winner, "because", (), (0.0, 0.0), 0, 0)
+    return Outcome(winner, "because", 0, "*", (0.0, 0.0), 0, 0)
 
 
 @pytest.fixture

@@ -73,13 +73,40 @@ fn told(ending: Ending) -> (Option<Color>, &'static str) {
     }
 }
 
-/// The moves of a game from the starting position as SAN.
-pub fn san(moves: &[Move]) -> Vec<String> {
-    let mut position = Chess::default();
-    let mut written = Vec::with_capacity(moves.len());
-    for &m in moves {
-        written.push(rules::san(&position, m));
-        position.play_unchecked(m);
+impl Duel {
+    pub fn result(&self) -> &'static str {
+        match self.winner {
+            Some(Color::White) => "1-0",
+            Some(Color::Black) => "0-1",
+            None => "1/2-1/2",
+        }
     }
-    written
+
+    /// The numbered moves and the result as PGN has them, in lines of at most `width`.
+    pub fn movetext(&self, width: usize) -> String {
+        let mut position = Chess::default();
+        let mut text = String::new();
+        let mut column = 0;
+        let mut add = |word: &str| {
+            let space = usize::from(column > 0);
+            if column + space + word.len() > width {
+                text.push('\n');
+                column = 0;
+            } else if column > 0 {
+                text.push(' ');
+                column += 1;
+            }
+            text.push_str(word);
+            column += word.len();
+        };
+        for (at, &m) in self.moves.iter().enumerate() {
+            if at % 2 == 0 {
+                add(&format!("{}.", at / 2 + 1));
+            }
+            add(&rules::san(&position, m));
+            position.play_unchecked(m);
+        }
+        add(self.result());
+        text
+    }
 }

@@ -170,7 +170,8 @@ class Evolution:
         return Outcome(
             winner=found["winner"],
             reason=found["reason"],
-            moves=tuple(found["san"]),
+            plies=len(found["moves"]),
+            movetext=found["movetext"],
             left=(found["left"][0], found["left"][1]),
             nodes=found["nodes"],
             leaves=found["leaves"],

@@ -10,9 +10,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import textwrap
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
@@ -116,16 +114,14 @@ class Records:
             whole += len(line)
             if entry["turn"] == self.world.turn:
                 outcome = entry["outcome"]
-                found[entry["game"]] = Outcome(
-                    **{**outcome, "moves": tuple(outcome["moves"]), "left": tuple(outcome["left"])}
-                )
+                found[entry["game"]] = Outcome(**{**outcome, "left": tuple(outcome["left"])})
         os.truncate(path, whole)
         return found
 
     def note(self, game: int, outcome: Outcome) -> None:
         """Keep a finished game of the turn under way."""
         self.played[game] = outcome
-        entry = {"turn": self.world.turn, "game": game, "outcome": asdict(outcome)}
+        entry = {"turn": self.world.turn, "game": game, "outcome": vars(outcome)}
         self._turn.write(json.dumps(entry) + "\n")
         self._turn.flush()
 
@@ -206,7 +202,7 @@ def game_to_pgn(number: int, fate: Fate, clock: float, unit: str) -> str:
         "White": pairing.white,
         "Black": pairing.black,
         "Result": result,
-        "PlyCount": len(outcome.moves),
+        "PlyCount": outcome.plies,
         "TimeControl": f"{clock:g}" if unit == "seconds" else "-",
         "Clock": f"{clock:g} {unit}",
         "ClocksLeft": f"{outcome.left[0]:g} {outcome.left[1]:g}",
@@ -216,6 +212,4 @@ def game_to_pgn(number: int, fate: Fate, clock: float, unit: str) -> str:
         "Born": fate.born,
     }
     head = "\n".join(f'[{name} "{value}"]' for name, value in tags.items())
-    words = [f"{at // 2 + 1}. {move}" if at % 2 == 0 else move for at, move in enumerate(outcome.moves)]
-    body = textwrap.fill(" ".join([*words, result]), 100, break_long_words=False, break_on_hyphens=False)
-    return f"{head}\n\n{body}\n\n"
+    return f"{head}\n\n{outcome.movetext}\n\n"

@@ -75,8 +75,9 @@ class Outcome:
     winner: str | None
     """`White`, `Black` or None."""
     reason: str
-    moves: tuple[str, ...]
-    """In standard algebraic notation."""
+    plies: int
+    movetext: str
+    """As PGN has it, with the result."""
     left: tuple[float, float]
     nodes: int
     leaves: int
