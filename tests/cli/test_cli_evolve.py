@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -129,3 +133,44 @@ def test_ctrl_z_stops_after_the_running_games_and_fg_goes_on(tmp_path):
 
 def stopped(process: int) -> bool:
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+def test_at_a_terminal_keys_pause_go_on_and_end(tmp_path):
+    path = tmp_path / "endless.conf"
+    path.write_text(SMALL.read_text().replace("maximum games = 40\n", ""))
+    ours, theirs = pty.openpty()
+    run = subprocess.Popen(
+        [sys.executable, "-m", "tabiya", "evolve", str(path), "--out", str(tmp_path)],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "50"},
+    )
+    os.close(theirs)
+    shown: list[bytes] = []
+    reader = threading.Thread(target=read_all, args=(ours, shown), daemon=True)
+    reader.start()
+    try:
+        wait_for(lambda: b"Gene pool ID" in b"".join(shown))
+        os.write(ours, b"p")
+        wait_for(lambda: b"paused; p goes on, q ends" in b"".join(shown))
+        before = turns(tmp_path)
+        time.sleep(0.3)
+        assert turns(tmp_path) == before
+        os.write(ours, b"p")
+        wait_for(lambda: turns(tmp_path) > before)
+        os.write(ours, b"q")
+        assert run.wait(60) == 0
+    finally:
+        run.kill()
+        run.wait()
+    reader.join(10)
+    os.close(ours)
+    assert b"the oldest survivor is" in b"".join(shown)
+
+
+def read_all(descriptor: int, into: list[bytes]) -> None:
+    """All that comes, until the other end is closed, which Linux tells as an error."""
+    with contextlib.suppress(OSError):
+        while piece := os.read(descriptor, 4096):
+            into.append(piece)

@@ -1,5 +1,6 @@
 """Which of the known results of gene pools a run shows, in numbers.
 
+The results are those of M. Harrison, "Genetic Chess" (2018), by its sections.
 Each finding is a claim made of earlier pools, whether this run bears it out
 (None where it has too little to say), and the figures that decide.
 """
