@@ -181,6 +181,17 @@ def test_a_truncated_pool_file_is_refused_and_left_alone(steady):
     assert pool.read_bytes() == whole[:-10]
 
 
+def test_a_living_genome_that_is_gone_is_named(steady):
+    pool, settings = steady
+    oldest = pool_files.chosen_genome(pool).id
+    text = pool.read_text()
+    pool.write_text(text.replace(f"ID: {oldest}\n", f"ID: {'9' * len(str(oldest))}\n"))
+    with pytest.raises(UserError, match=f"has lost the genome {oldest}, which is alive"):
+        evolve(pool, settings)
+    with pytest.raises(UserError, match=f"has lost the genome {oldest}, which is alive"):
+        pool_files.chosen_genome(pool)
+
+
 def test_a_file_that_is_no_pool_of_ours_is_never_overwritten(tmp_path, settings):
     pool = tmp_path / "pool.txt"
     pool.write_text("my diary\n")

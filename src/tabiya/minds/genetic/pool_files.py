@@ -94,6 +94,14 @@ def positions(content: Content) -> dict[int, int]:
     return {int(found[1]): found.start() for found in _ID.finditer(content)}
 
 
+def start_of(content: Content, id: int) -> int | None:
+    """Where the last genome of this number begins, found from the end and without reading the others."""
+    at = content.rfind(b"\nID: %d\n" % id)
+    if at >= 0:
+        return at + 1
+    return positions(content).get(id)
+
+
 def genome_at(content: Content, start: int, path: Path) -> Genome:
     """The genome that begins at `start`; a UserError says what is wrong with it."""
     end = content.find(b"\nEND", start)
@@ -107,6 +115,14 @@ def genome_at(content: Content, start: int, path: Path) -> Genome:
     except ValueError as error:
         line = content[:start].count(b"\n")
         raise UserError(f"{path}, genome from line {line + 1} on: {error}") from None
+
+
+def living_genome(content: Content, id: int, path: Path) -> Genome:
+    """A genome that must be there, since it is alive."""
+    start = start_of(content, id)
+    if start is None:
+        raise UserError(f"{path} has lost the genome {id}, which is alive: restore the file")
+    return genome_at(content, start, path)
 
 
 def living(content: Content) -> dict[int, list[int]]:
@@ -143,18 +159,19 @@ def wins(games: Path) -> Counter[int]:
 def chosen_genome(path: Path, part: str = "") -> Genome:
     """The genome that `path` means: number `part`, else the oldest living, else the last proved one."""
     with opened(path, path) as content:
-        starts = positions(content)
-        if not starts:
-            raise UserError(f"there is no genome in {path}: each begins with `ID: number`")
         if part:
             if not part.isdecimal():
                 raise UserError(f"a genome's number is a whole number, got #{part}")
-            if int(part) not in starts:
-                raise UserError(f"there is no genome {part} in {path}: {_range(starts)}")
-            return genome_at(content, starts[int(part)], path)
-        alive = [number for pool in living(content).values() for number in pool if number in starts]
+            start = start_of(content, int(part))
+            if start is None:
+                raise UserError(f"there is no genome {part} in {path}: {_range(positions(content))}")
+            return genome_at(content, start, path)
+        alive = [number for pool in living(content).values() for number in pool]
         if alive:
-            return genome_at(content, starts[min(alive)], path)
+            return living_genome(content, min(alive), path)
+        starts = positions(content)
+        if not starts:
+            raise UserError(f"there is no genome in {path}: each begins with `ID: number`")
         number = max(starts, key=starts.__getitem__)
         if games_file(path).exists():
             proved = wins(games_file(path))
@@ -164,4 +181,4 @@ def chosen_genome(path: Path, part: str = "") -> Genome:
 
 
 def _range(starts: dict[int, int]) -> str:
-    return f"it has {len(starts):,}, from {min(starts)} to {max(starts)}"
+    return f"it has {len(starts):,}, from {min(starts)} to {max(starts)}" if starts else "it has none"

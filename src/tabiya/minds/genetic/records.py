@@ -85,11 +85,8 @@ class Records:
             return
         self.world = World.from_json(state["world"])
         with pool_files.opened(self.pool, self.pool) as content:
-            starts = pool_files.positions(content)
             for id in sorted(self.world.living()):
-                if id not in starts:
-                    raise UserError(f"{self.pool} has lost the genome {id}, which is alive: restore the file")
-                self.genomes[id] = pool_files.genome_at(content, starts[id], self.pool)
+                self.genomes[id] = pool_files.living_genome(content, id, self.pool)
         for path, size in zip(paths, sizes, strict=True):
             os.truncate(path, size)
         self._open()
