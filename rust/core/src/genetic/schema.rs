@@ -50,9 +50,9 @@ const fn speculation(name: &'static str) -> Property {
 /// A scoring gene's weight, which may turn its score into its contrary.
 ///
 /// All priorities start and step alike; what they are worth differs by a factor of a hundred.
-const PRIORITY: Property = real("Priority", -FREE, Broad(10.0, 0.7), 10.0);
+const PRIORITY: Property = real("Priority", -FREE, Broad(10.0, 0.5), 30.0);
 /// For genes whose other numbers already carry a sign.
-const POSITIVE_PRIORITY: Property = real("Priority", 0.0, Broad(10.0, 0.7), 10.0);
+const POSITIVE_PRIORITY: Property = real("Priority", 0.0, Broad(10.0, 0.5), 30.0);
 const EXPONENT: Property = Property {
     name: "Exponent",
     low: 0.0,
