@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tabiya._core import Board, GeneticMind, Genome, StopFlag, genetic_game
+from tabiya.cli import main
 from tabiya.minds.genetic.player import GeneticPlayer, open_player, shipped_genome
 from tabiya.player import Limit, PlayerError, PlayerFailure, PlayerName
 from tabiya.roster import open_player as open_any_player
@@ -263,3 +264,15 @@ def test_a_stopped_game_is_no_game(example):
     stop = StopFlag()
     stop.set()
     assert genetic_game(Genome(example), Genome(example), 3000, "nodes", stop) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("Priority: 227.647", "Priority: NaN"), ("Total Force", "Total Farce")]
+)
+def test_the_command_line_refuses_a_bad_genome_in_one_sentence(tmp_path, capsys, example, old, new):
+    path = tmp_path / "bad.txt"
+    path.write_text(example.replace(old, new))
+    assert main(["move", f"genetic:{path}", "startpos"]) == 2
+    error = capsys.readouterr().err
+    assert str(path) in error
+    assert error.count("\n") == 1
