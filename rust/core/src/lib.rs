@@ -12,6 +12,7 @@ pub mod extract;
 pub mod filter;
 pub mod game;
 pub mod games;
+pub mod genetic;
 pub mod move_code;
 pub mod move_index;
 pub mod packed;

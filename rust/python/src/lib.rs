@@ -6,6 +6,7 @@ mod encoders;
 mod errors;
 mod extraction;
 mod games;
+mod genetic;
 mod names;
 mod teacher;
 
@@ -19,6 +20,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     encoders::register(module)?;
     extraction::register(module)?;
     module.add_class::<games::Games>()?;
+    genetic::register(module)?;
     module.add_class::<teacher::Teacher>()?;
     Ok(())
 }

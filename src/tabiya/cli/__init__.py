@@ -26,7 +26,7 @@ COMMANDS: dict[str, tuple[str | None, str]] = {
     ),
     "train": ("train", "train a network from a config, resumable"),
     "pipeline": ("pipeline", "the training phases a, b, c of the ResNet, resumable"),
-    "evolve": (None, "evolve a gene pool, resumable"),
+    "evolve": ("evolve", "evolve a gene pool, resumable"),
     "match": ("match", "two players, N games: Elo with its error, PGN, SPRT"),
     "tournament": ("tournament", "several players, a rating list"),
     "eval": ("evaluate", "strength without games: puzzles, agree, endgames, openings, suite"),

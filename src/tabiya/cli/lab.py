@@ -28,7 +28,7 @@ EXPERIMENTS: dict[str, tuple[str | None, str]] = {
     "statistical": (None, "NNUE features found by statistics"),
     "neurons": (None, "the NNUE's unused neurons and active features"),
     "pqr": (None, "the NNUE taught by triplets of positions instead of evaluations"),
-    "pool": (None, "the figures of a gene pool's run"),
+    "pool": ("lab_pool", "the figures of a gene pool's run"),
     "wiring": (None, "an evolution of the transformer's feedback"),
     "implicit": (None, "what the transformer loses with each thing it is not told"),
     "lookahead": (None, "whether the transformer looks ahead"),
