@@ -39,6 +39,10 @@ NEVER_TORCH_COMMANDS = (
     "tournament",
     "evaluate",
     "elo",
+    "export_int8",
+    "export_check",
+    "promote",
+    "evolve",
 )
 
 

@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tabiya import _core  # noqa: E402
-from tabiya.cli import main  # noqa: E402
-from tabiya.data.labels import write_move_labels  # noqa: E402
+from tabiya import _core
+from tabiya.cli import main
+from tabiya.data.labels import write_move_labels
 
 CONFIG = """
 mind = "resnet"

@@ -37,6 +37,10 @@ BLOCK = 64
 """Steps whose rows are drawn together."""
 
 
+class NothingThereError(UserError):
+    """A source has no positions of the split that was asked for."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """One set of data and its part in every batch."""
@@ -47,6 +51,8 @@ class Source:
     """Folder or file; several files of one kind separated by ':'."""
     share: float
     """Share of each batch."""
+    name: str | None = None
+    """What its losses are reported under, where two sources are of one kind."""
     fraction: float = 1.0
     """How much of it is used: this share of the positions, picked at random by a fixed seed."""
     targets: Literal["worth", "probability"] = "worth"
@@ -66,6 +72,7 @@ class Table:
     """Positions of one source as tensors of equal length on one device."""
 
     kind: str
+    """The name that losses on it are reported under: its source's kind, unless that has a name."""
     packed: Tensor
     """uint8 [N, 32]."""
     legal: Tensor | None = None
@@ -122,9 +129,9 @@ def load(source: Source, split: Split, device: torch.device, threads: int | None
                 yield chunk
 
     try:
-        return _table(source.kind, chunks(), device)
+        return _table(source.name or source.kind, chunks(), device)
     except LookupError:
-        raise UserError(f"{source.path} holds no positions to train on") from None
+        raise NothingThereError(f"{source.path} holds no positions of its {split} split") from None
 
 
 def _table(kind: str, chunks: Iterable[Chunk], device: torch.device) -> Table:

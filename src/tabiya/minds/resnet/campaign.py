@@ -162,8 +162,8 @@ class _Running:
 
     def _feed(self) -> Feed:
         tables, shares = [], list(self._shares)
-        for table in self._base:
-            gained = [pair[table.kind == "successors"] for pair in self._gained if table.kind != "games"]
+        for source, table in zip(self._plan.training.sources, self._base, strict=True):
+            gained = [pair[source.kind == "successors"] for pair in self._gained if source.kind != "games"]
             tables.append(joined([table, *gained]) if gained else table)
         if self._own is not None:
             tables.append(self._own)

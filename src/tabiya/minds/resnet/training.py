@@ -32,8 +32,9 @@ from tabiya.learn.checkpoint import (
     state_tensors,
 )
 from tabiya.learn.config import config_to_dict
-from tabiya.learn.feed import Feed, Source, Table, load
+from tabiya.learn.feed import Feed, NothingThereError, Source, Table, load
 from tabiya.learn.log import RunLog
+from tabiya.learn.muon import Muon
 from tabiya.learn.planes import planes_of
 from tabiya.learn.schedule import Ema, Kind, learning_rate
 from tabiya.learn.stepper import Stepper
@@ -61,6 +62,7 @@ class ResNetTraining:
     warmup_steps: int = 500
     """Steps of linear warm-up, counted inside `steps`."""
     schedule: Kind = "cosine"
+    optimizer: Literal["muon", "adamw"] = "adamw"
     weight_decay: float = 1e-4
     clip: float = 5.0
     """Largest norm of the gradient."""
@@ -154,16 +156,27 @@ class Run:
         return ResNet(self.config.shape).to(self.device).to(memory_format=torch.channels_last)
 
     def _new_optimizer(self) -> torch.optim.Optimizer:
-        matrices = [p for p in self.network.parameters() if p.ndim > 1]
-        vectors = [p for p in self.network.parameters() if p.ndim <= 1]
-        groups = [
-            {"params": matrices, "weight_decay": self.config.weight_decay},
-            {"params": vectors, "weight_decay": 0.0},
+        config, heads = self.config, {self.network.wdl.weight, self.network.bins.weight}
+        if self.network.q is not None:
+            heads.add(self.network.q.weight)
+        heads.add(self.network.policy.weight)
+        parameters = list(self.network.parameters())
+        tower = [p for p in parameters if p.ndim > 1 and p not in heads]
+        last = [p for p in parameters if p.ndim > 1 and p in heads]
+        groups: list[dict[str, Any]] = [
+            {"params": tower, "weight_decay": config.weight_decay},
+            {"params": last, "weight_decay": config.weight_decay},
+            {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
         ]
-        if self.device.type == "cpu":
-            return torch.optim.AdamW(groups, lr=self.config.peak_rate)
         # A captured step reads the rate from the device, where each step's is written before it.
-        rate = torch.tensor(self.config.peak_rate, device=self.device)
+        rate: Any = config.peak_rate
+        if self.device.type == "cuda":
+            rate = torch.tensor(config.peak_rate, device=self.device)
+        if config.optimizer == "muon":
+            groups[0]["matrices"] = True
+            return Muon(groups, lr=rate)
+        if self.device.type == "cpu":
+            return torch.optim.AdamW(groups, lr=rate)
         return torch.optim.AdamW(groups, lr=rate, fused=True, capturable=True)
 
     def train(self, minutes: float | None = None) -> dict[str, Any]:
@@ -236,11 +249,14 @@ class Run:
         return self._load_table(source, split, self.device)
 
     def held_out(self) -> list[Table]:
-        """A fixed sample of each source's held-out positions."""
+        """A fixed sample of each source's held-out positions, where it has some."""
         generator = torch.Generator().manual_seed(0)
         sample = []
         for source in self.config.sources:
-            table = self.load(source, "validation")
+            try:
+                table = self.load(source, "validation")
+            except NothingThereError:
+                continue  # too few to hold any out: it is learned from all the same
             rows = torch.randperm(len(table), generator=generator)[:VALIDATION_ROWS]
             sample.append(table.take(rows.to(self.device)))
         return sample

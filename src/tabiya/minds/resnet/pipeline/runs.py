@@ -7,15 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from tabiya.data.shards import Split
 from tabiya.errors import UserError
 from tabiya.files import checksum
 from tabiya.learn.checkpoint import load_checkpoint, load_weights, newest_checkpoint
 from tabiya.learn.config import config_to_dict
 from tabiya.learn.export import export_onnx
-from tabiya.learn.feed import Source, Table, load
 from tabiya.learn.log import read_log
 from tabiya.learn.sidecar import write_sidecar
 from tabiya.minds.resnet.network import ResNet, parameter_count
@@ -51,7 +47,7 @@ def train_stage(
         if goes_on_from is not None:
             changes["start_from"] = str(weights_of(work.folder, goes_on_from))
         config = resolved(training, places(work), **changes)
-        run = Run(config, work.folder / name, load_table)
+        run = Run(config, work.folder / name)
         run.train(work.clock.minutes_left())
         if run.step < config.steps:
             raise Paused
@@ -62,19 +58,6 @@ def train_stage(
 
     needs: tuple[Need, ...] = ("device",) if training.device == "cuda" else ()
     return Stage(name=name, part=part, settings=settings, do=do, needs=needs, iteration=iteration)
-
-
-def load_table(source: Source, split: Split, device: torch.device) -> Table:
-    """A source's positions; none to hold out are no reason not to learn from the others.
-
-    One labelled position in a hundred is held out, and a first iteration may have found fewer.
-    """
-    try:
-        return load(source, split, device)
-    except UserError:
-        if split == "train":
-            raise
-        return load(source, "train", device).take(torch.zeros(0, dtype=torch.int64, device=device))
 
 
 def weights_of(folder: Path, stage: str) -> Path:
