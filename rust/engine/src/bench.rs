@@ -18,7 +18,7 @@ pub const POSITIONS: [&str; 12] = [
     "r1bqr1k1/pp1n1pbp/2pp1np1/8/2PNP3/2N3P1/PP3PBP/R1BQR1K1 w - - 0 11",
     "8/5pk1/4p1p1/3pP2p/3P3P/1r4P1/R4PK1/8 w - - 4 38",
     "6k1/5p2/3p2p1/2pPp2p/2P1P2P/1q3PP1/3Q2K1/8 w - - 0 40",
-    "3r2k1/p4pp1/1p2p2p/8/2P5/1P2P3/P4PPP/3R2K1 b - - 0 24",
+    "3r2k1/p4pp1/1p2p2p/8/2P5/1P2P2P/P4PP1/3R2K1 b - - 0 24",
     "8/8/1p1k4/p1p2pp1/P1P1p3/1P2P1P1/4KP2/8 w - - 0 45",
 ];
 

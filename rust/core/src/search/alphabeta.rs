@@ -174,7 +174,7 @@ impl<E: Evaluate> Search<'_, E> {
                     }
                     if self.techniques.history_pruning
                         && reduced <= HISTORY_PRUNING_DEPTH
-                        && history < history_threshold(depth)
+                        && history < history_threshold(reduced)
                     {
                         continue;
                     }
@@ -298,7 +298,8 @@ impl<E: Evaluate> Search<'_, E> {
         if best >= beta {
             self.learn_from_cutoff(board, ply, best_move, depth, &quiets, &noisies);
         }
-        if !singular_search && !(root && self.line_index > 0) {
+        let later_line = root && self.line_index > 0;
+        if !singular_search && !later_line {
             let bound = match best {
                 _ if best >= beta => Bound::Lower,
                 _ if PV && best > old_alpha => Bound::Exact,

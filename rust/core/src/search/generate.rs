@@ -11,7 +11,7 @@ use shakmaty::attacks::{
 use shakmaty::{Bitboard, Color, Rank, Role, Square};
 
 use super::board::{BLACK_LONG, BLACK_SHORT, Board, WHITE_LONG, WHITE_SHORT, castling_rook};
-use super::piece::{BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK};
+use super::piece::{BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK, side};
 use crate::move_code::MoveCode;
 
 /// A move and what the ordering thinks of it.
@@ -27,15 +27,30 @@ pub type MoveList = ArrayVec<Scored, 256>;
 /// No move: a1a1 stands for it in tables.
 pub const NO_MOVE: MoveCode = MoveCode(0);
 
-/// What a castling needs: its right, the king's two squares, the squares that must be empty, the king's path.
-const CASTLINGS: [[(u8, Square, Square, u64, [Square; 2]); 2]; 2] = [
+/// What a castling needs.
+struct Castling {
+    right: u8,
+    from: Square,
+    to: Square,
+    /// Squares that must be empty.
+    between: Bitboard,
+    /// Squares that the king crosses or reaches.
+    path: [Square; 2],
+}
+
+const fn castling(right: u8, from: Square, to: Square, between: u64, path: [Square; 2]) -> Castling {
+    Castling { right, from, to, between: Bitboard(between), path }
+}
+
+/// By side, short and long.
+static CASTLINGS: [[Castling; 2]; 2] = [
     [
-        (WHITE_SHORT, Square::E1, Square::G1, 0x60, [Square::F1, Square::G1]),
-        (WHITE_LONG, Square::E1, Square::C1, 0x0E, [Square::D1, Square::C1]),
+        castling(WHITE_SHORT, Square::E1, Square::G1, 0x60, [Square::F1, Square::G1]),
+        castling(WHITE_LONG, Square::E1, Square::C1, 0x0E, [Square::D1, Square::C1]),
     ],
     [
-        (BLACK_SHORT, Square::E8, Square::G8, 0x60 << 56, [Square::F8, Square::G8]),
-        (BLACK_LONG, Square::E8, Square::C8, 0x0E << 56, [Square::D8, Square::C8]),
+        castling(BLACK_SHORT, Square::E8, Square::G8, 0x60 << 56, [Square::F8, Square::G8]),
+        castling(BLACK_LONG, Square::E8, Square::C8, 0x0E << 56, [Square::D8, Square::C8]),
     ],
 ];
 
@@ -136,19 +151,20 @@ impl Board {
         }
         self.pieces_to(empty & targets, empty, list);
         if !self.in_check() {
-            for (right, from, to, between, path) in &CASTLINGS[usize::from(us == Color::Black)] {
-                if self.castling & right != 0 && self.castling_is_free(*between, path) {
-                    push(list, *from, *to);
+            for castling in &CASTLINGS[side(us)] {
+                if self.may_castle(castling) {
+                    push(list, castling.from, castling.to);
                 }
             }
         }
     }
 
-    fn castling_is_free(&self, between: u64, path: &[Square; 2]) -> bool {
+    fn may_castle(&self, castling: &Castling) -> bool {
         let occupied = self.occupied();
         let theirs = self.color(!self.turn);
-        (occupied & Bitboard(between)).is_empty()
-            && path.iter().all(|&square| (self.attackers(square, occupied) & theirs).is_empty())
+        self.castling & castling.right != 0
+            && (occupied & castling.between).is_empty()
+            && castling.path.iter().all(|&square| (self.attackers(square, occupied) & theirs).is_empty())
     }
 
     /// Whether a pseudo-legal move is legal.
@@ -187,13 +203,9 @@ impl Board {
         }
         if role == KING && castling_rook(from, to).is_some() {
             return !self.in_check()
-                && CASTLINGS[usize::from(us == Color::Black)].iter().any(
-                    |(right, start, end, between, path)| {
-                        (*start, *end) == (from, to)
-                            && self.castling & right != 0
-                            && self.castling_is_free(*between, path)
-                    },
-                );
+                && CASTLINGS[side(us)]
+                    .iter()
+                    .any(|castling| (castling.from, castling.to) == (from, to) && self.may_castle(castling));
         }
         self.piece_attacks(role, from, self.occupied()).contains(to)
     }

@@ -44,9 +44,9 @@ pub fn futility_margin(reduced_depth: i32) -> i32 {
     90 + 95 * reduced_depth
 }
 
-pub const HISTORY_PRUNING_DEPTH: i32 = 4;
-pub fn history_threshold(depth: i32) -> i32 {
-    -3500 * depth
+pub const HISTORY_PRUNING_DEPTH: i32 = 5;
+pub fn history_threshold(reduced_depth: i32) -> i32 {
+    -1600 * (reduced_depth + 1)
 }
 
 pub const QUIET_EXCHANGE_DEPTH: i32 = 8;

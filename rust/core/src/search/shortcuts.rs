@@ -91,7 +91,7 @@ impl<E: Evaluate> Search<'_, E> {
         }
         if let Some(entry) = self.shared.table.probe(board.key)
             && entry.bound == Bound::Upper
-            && entry.depth >= depth - PROBCUT_REDUCTION + 1
+            && entry.depth > depth - PROBCUT_REDUCTION
             && entry.score < target
         {
             return None;
