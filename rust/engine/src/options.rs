@@ -11,7 +11,7 @@ const MOST_OVERHEAD: u64 = 5_000;
 
 pub const DEFAULT_OVERHEAD: Duration = Duration::from_millis(10);
 
-/// What `uci` prints. The switches of single techniques are left out: they serve tests of the search.
+/// What `uci` prints.
 pub fn describe() {
     println!("option name Hash type spin default 16 min 1 max {MOST_HASH}");
     println!("option name Threads type spin default 1 min 1 max {MOST_THREADS}");
@@ -19,6 +19,9 @@ pub fn describe() {
     let overhead = DEFAULT_OVERHEAD.as_millis();
     println!("option name Move Overhead type spin default {overhead} min 0 max {MOST_OVERHEAD}");
     println!("option name Clear Hash type button");
+    for name in Techniques::NAMES {
+        println!("option name Use{name} type check default true");
+    }
 }
 
 /// Set one option; the sentence that comes back says what was wrong.
