@@ -3,25 +3,20 @@
 //! What may end a node before its first move is in `shortcuts`; what a move
 //! teaches is in `lessons`.
 
-use arrayvec::ArrayVec;
-
 use super::board::Board;
 use super::evaluate::Evaluate;
 use super::exchange;
 use super::generate::NO_MOVE;
+use super::lessons::Tried;
 use super::margins::*;
 use super::node::Search;
 use super::picker::{Picker, quiet_history};
 use super::score::{INFINITE, MATE, MATE_FOUND, MAX_PLY, UNKNOWN, from_table, mated_in, to_table};
 use super::shortcuts::Situation;
 use super::table::{Bound, Entry};
-use crate::move_code::MoveCode;
 
 /// The depth of a table entry that holds nothing but an evaluation.
 const EVALUATION_ONLY: i32 = -2;
-
-/// Moves tried at a node that did not end it.
-pub type Tried = ArrayVec<MoveCode, 32>;
 
 impl<E: Evaluate> Search<'_, E> {
     /// The score of a position for the side to move, at least `alpha` and at most `beta` where it lies between.
@@ -138,12 +133,12 @@ impl<E: Evaluate> Search<'_, E> {
             depth -= 1;
         }
 
-        let mut picker = Picker::new(board, table_move, self.context(ply));
-        let earlier = self.earlier_moves(ply);
+        let context = self.context(ply, self.threats(board));
+        let mut picker = Picker::new(board, table_move, context);
         let may_prune = !root && board.has_pieces(board.turn);
         let table_move_noisy = table_move != NO_MOVE && board.is_noisy(table_move);
         let (mut best, mut best_move, mut count) = (-INFINITE, NO_MOVE, 0);
-        let (mut quiets, mut noisies) = (Tried::new(), Tried::new());
+        let mut tried = Tried::default();
         let old_alpha = alpha;
 
         while let Some(m) = picker.next(board, self.histories, &self.techniques) {
@@ -153,7 +148,7 @@ impl<E: Evaluate> Search<'_, E> {
             count += 1;
             let quiet = !board.is_noisy(m);
             let history = if quiet {
-                quiet_history(board, m, &earlier, self.histories, &self.techniques)
+                quiet_history(board, m, &context, self.histories, &self.techniques)
             } else {
                 self.histories.capture(board, m)
             };
@@ -285,7 +280,7 @@ impl<E: Evaluate> Search<'_, E> {
                     alpha = score;
                 }
             }
-            let _ = if quiet { quiets.try_push(m) } else { noisies.try_push(m) };
+            let _ = if quiet { tried.quiet.try_push(m) } else { tried.noisy.try_push(m) };
         }
 
         if count == 0 {
@@ -296,7 +291,7 @@ impl<E: Evaluate> Search<'_, E> {
             };
         }
         if best >= beta {
-            self.learn_from_cutoff(board, ply, best_move, depth, &quiets, &noisies);
+            self.learn_from_cutoff(board, &context, ply, best_move, depth, &tried);
         }
         let later_line = root && self.line_index > 0;
         if !singular_search && !later_line {

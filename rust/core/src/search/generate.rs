@@ -8,7 +8,7 @@ use arrayvec::ArrayVec;
 use shakmaty::attacks::{
     aligned, between, bishop_attacks, king_attacks, knight_attacks, pawn_attacks, queen_attacks, rook_attacks,
 };
-use shakmaty::{Bitboard, Color, Rank, Role, Square};
+use shakmaty::{Bitboard, Color, File, Rank, Role, Square};
 
 use super::board::{BLACK_LONG, BLACK_SHORT, Board, WHITE_LONG, WHITE_SHORT, castling_rook};
 use super::piece::{BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK, side};
@@ -76,6 +76,23 @@ impl Board {
             QUEEN => queen_attacks(from, occupied),
             _ => king_attacks(from),
         }
+    }
+
+    /// Every square that the other side attacks.
+    pub fn threats(&self) -> Bitboard {
+        let (them, occupied) = (!self.turn, self.occupied());
+        let pawns = self.of(them, PAWN).0;
+        let (not_a, not_h) = (!Bitboard::from_file(File::A).0, !Bitboard::from_file(File::H).0);
+        let mut threats = Bitboard(match them {
+            Color::White => (pawns & not_a) << 7 | (pawns & not_h) << 9,
+            Color::Black => (pawns & not_a) >> 9 | (pawns & not_h) >> 7,
+        });
+        for role in [KNIGHT, BISHOP, ROOK, QUEEN] {
+            for from in self.of(them, role) {
+                threats |= self.piece_attacks(role, from, occupied);
+            }
+        }
+        threats | king_attacks(self.king(them))
     }
 
     /// Where a move other than the king's may end: anywhere, or what answers a single check.
@@ -308,6 +325,18 @@ mod tests {
         ("rnbq1k1r/pp1Pbppp/2p5/8/2B5/8/PPP1NnPP/RNBQK2R w KQ - 1 8", 4, 2_103_487),
         ("r4rk1/1pp1qppp/p1np1n2/2b1p1B1/2B1P1b1/P1NP1N2/1PP1QPPP/R4RK1 w - - 0 10", 4, 3_894_594),
     ];
+
+    #[test]
+    fn threats_are_the_squares_with_an_attacker() {
+        for (fen, _, _) in KNOWN {
+            let board = Board::new(&rules::from_fen(fen).unwrap());
+            let threats = board.threats();
+            for square in Square::ALL {
+                let attacked = (board.attackers(square, board.occupied()) & board.color(!board.turn)).any();
+                assert_eq!(threats.contains(square), attacked, "{square} in {fen}");
+            }
+        }
+    }
 
     #[test]
     fn perft_gives_the_known_counts() {

@@ -4,6 +4,8 @@
 //! Every number moves towards its bound by a share of the distance left, so old
 //! lessons fade without a pass over the tables.
 
+use shakmaty::Bitboard;
+
 use super::board::Board;
 use super::generate::NO_MOVE;
 use super::piece::{Piece, side};
@@ -39,7 +41,7 @@ fn learn(value: &mut i16, bonus: i32) {
 }
 
 pub struct Histories {
-    /// By side and move.
+    /// By side, whether the piece leaves and meets an attack, and move.
     butterfly: Vec<i16>,
     /// By piece, target and victim.
     capture: Vec<i16>,
@@ -54,7 +56,7 @@ pub struct Histories {
 impl Default for Histories {
     fn default() -> Histories {
         Histories {
-            butterfly: vec![0; 2 * 64 * 64],
+            butterfly: vec![0; 2 * 4 * 64 * 64],
             capture: vec![0; PIECE_TO * 8],
             continuation: vec![0; PIECE_TO * PIECE_TO],
             replies: vec![NO_MOVE; PIECE_TO],
@@ -73,17 +75,18 @@ impl Histories {
     }
 
     #[inline]
-    fn butterfly_index(board: &Board, m: MoveCode) -> usize {
-        side(board.turn) << 12 | usize::from(m.0 & 0xFFF)
+    fn butterfly_index(board: &Board, threats: Bitboard, m: MoveCode) -> usize {
+        let danger = usize::from(threats.contains(m.from())) << 1 | usize::from(threats.contains(m.to()));
+        side(board.turn) << 14 | danger << 12 | usize::from(m.0 & 0xFFF)
     }
 
     #[inline]
-    pub fn butterfly(&self, board: &Board, m: MoveCode) -> i32 {
-        i32::from(self.butterfly[Self::butterfly_index(board, m)])
+    pub fn butterfly(&self, board: &Board, threats: Bitboard, m: MoveCode) -> i32 {
+        i32::from(self.butterfly[Self::butterfly_index(board, threats, m)])
     }
 
-    pub fn learn_butterfly(&mut self, board: &Board, m: MoveCode, bonus: i32) {
-        learn(&mut self.butterfly[Self::butterfly_index(board, m)], bonus);
+    pub fn learn_butterfly(&mut self, board: &Board, threats: Bitboard, m: MoveCode, bonus: i32) {
+        learn(&mut self.butterfly[Self::butterfly_index(board, threats, m)], bonus);
     }
 
     #[inline]

@@ -1,25 +1,34 @@
 //! What a finished node teaches: good and bad moves to the histories, errors of the evaluation to its correction.
 
-use super::alphabeta::Tried;
+use arrayvec::ArrayVec;
+
 use super::board::Board;
 use super::evaluate::Evaluate;
-use super::history::{LOOKBACKS, piece_to};
+use super::history::piece_to;
 use super::margins::history_bonus;
 use super::node::Search;
+use super::picker::Context;
 use super::score::MATE_FOUND;
 use super::table::Bound;
 use crate::move_code::MoveCode;
 
+/// Moves tried at a node that did not end it; the first few are enough to learn from.
+#[derive(Default)]
+pub struct Tried {
+    pub quiet: ArrayVec<MoveCode, 32>,
+    pub noisy: ArrayVec<MoveCode, 32>,
+}
+
 impl<E: Evaluate> Search<'_, E> {
-    /// `best` ended the node; the moves tried before it did not.
+    /// `best` ended the node; the moves in `tried` did not.
     pub fn learn_from_cutoff(
         &mut self,
         board: &Board,
+        context: &Context,
         ply: usize,
         best: MoveCode,
         depth: i32,
-        quiets: &Tried,
-        noisies: &Tried,
+        tried: &Tried,
     ) {
         let bonus = history_bonus(depth);
         if board.is_noisy(best) {
@@ -32,23 +41,22 @@ impl<E: Evaluate> Search<'_, E> {
                 *killers = [best, killers[0]];
             }
             // A lone quick refutation at low depth says little about the move itself.
-            if depth > 3 || !quiets.is_empty() {
-                self.learn_quiet(board, ply, best, bonus);
+            if depth > 3 || !tried.quiet.is_empty() {
+                self.learn_quiet(board, context, best, bonus);
             }
-            for &m in quiets {
-                self.learn_quiet(board, ply, m, -bonus);
+            for &m in &tried.quiet {
+                self.learn_quiet(board, context, m, -bonus);
             }
         }
-        for &m in noisies {
+        for &m in &tried.noisy {
             self.histories.learn_capture(board, m, -bonus);
         }
     }
 
-    fn learn_quiet(&mut self, board: &Board, ply: usize, m: MoveCode, bonus: i32) {
-        self.histories.learn_butterfly(board, m, bonus);
+    fn learn_quiet(&mut self, board: &Board, context: &Context, m: MoveCode, bonus: i32) {
+        self.histories.learn_butterfly(board, context.threats, m, bonus);
         let now = piece_to(board, m);
-        for back in LOOKBACKS {
-            let earlier = self.earlier(ply, back).piece_to;
+        for earlier in context.earlier {
             self.histories.learn_continuation(earlier, now, bonus);
         }
     }

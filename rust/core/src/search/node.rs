@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+use shakmaty::Bitboard;
+
 use super::board::Board;
 use super::evaluate::Evaluate;
 use super::generate::NO_MOVE;
@@ -246,13 +248,20 @@ impl<'a, E: Evaluate> Search<'a, E> {
         if self.techniques.correction_history { self.histories.corrected(board, faded) } else { faded }
     }
 
+    /// Squares that the other side attacks, for the histories that look at them.
+    #[inline]
+    pub fn threats(&self, board: &Board) -> Bitboard {
+        if self.techniques.threat_history { board.threats() } else { Bitboard::EMPTY }
+    }
+
     /// Piece and target of the moves that continuation history looks at.
     #[inline]
     pub fn earlier_moves(&self, ply: usize) -> [u16; LOOKBACKS.len()] {
         LOOKBACKS.map(|back| self.earlier(ply, back).piece_to)
     }
 
-    pub fn context(&self, ply: usize) -> Context {
+    /// What the picker needs here; `threats` only where quiet moves are tried.
+    pub fn context(&self, ply: usize, threats: Bitboard) -> Context {
         let here = self.earlier(ply, 0);
         let last = self.earlier(ply, 1).piece_to;
         let mut specials = [NO_MOVE; 3];
@@ -262,7 +271,7 @@ impl<'a, E: Evaluate> Search<'a, E> {
         if self.techniques.replies {
             specials[2] = self.histories.reply(last);
         }
-        Context { earlier: self.earlier_moves(ply), specials }
+        Context { earlier: self.earlier_moves(ply), specials, threats }
     }
 
     #[inline]

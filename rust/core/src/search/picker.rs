@@ -3,6 +3,8 @@
 //! Each stage is made only when the one before it is used up. Moves handed out
 //! are legal, and none is handed out twice.
 
+use shakmaty::Bitboard;
+
 use super::board::Board;
 use super::exchange::{self, PRICE};
 use super::generate::{MoveList, NO_MOVE, Scored};
@@ -34,6 +36,8 @@ pub struct Context {
     pub earlier: [u16; LOOKBACKS.len()],
     /// Killers and the reply to the last move; `NO_MOVE` where there is none.
     pub specials: [MoveCode; 3],
+    /// Squares that the other side attacks; empty where nobody asks.
+    pub threats: Bitboard,
 }
 
 pub struct Picker {
@@ -198,7 +202,7 @@ impl Picker {
 
     fn score_quiet(&mut self, board: &Board, histories: &Histories, techniques: &Techniques) {
         for scored in &mut self.list {
-            scored.score = quiet_history(board, scored.code, &self.context.earlier, histories, techniques);
+            scored.score = quiet_history(board, scored.code, &self.context, histories, techniques);
             if scored.code.promotion().is_some() {
                 scored.score -= 4 * HISTORY_LIMIT;
             }
@@ -211,16 +215,17 @@ impl Picker {
 pub fn quiet_history(
     board: &Board,
     m: MoveCode,
-    earlier: &[u16; LOOKBACKS.len()],
+    context: &Context,
     histories: &Histories,
     techniques: &Techniques,
 ) -> i32 {
     let mut score = 0;
     if techniques.butterfly_history {
-        score += histories.butterfly(board, m);
+        score += histories.butterfly(board, context.threats, m);
     }
     if techniques.continuation_history {
         let now = piece_to(board, m);
+        let earlier = &context.earlier;
         score += histories.continuation(earlier[0], now)
             + histories.continuation(earlier[1], now)
             + histories.continuation(earlier[2], now) / 2;

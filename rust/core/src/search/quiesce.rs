@@ -1,5 +1,7 @@
 //! Quiescence: captures until nothing hangs, so that the evaluation is asked in quiet positions only.
 
+use shakmaty::Bitboard;
+
 use super::board::Board;
 use super::evaluate::Evaluate;
 use super::exchange::immediate_gain;
@@ -76,7 +78,8 @@ impl<E: Evaluate> Search<'_, E> {
         self.frame(ply).evaluation = UNKNOWN;
 
         let table_move = entry.map_or(NO_MOVE, |entry| entry.code);
-        let context = self.context(ply);
+        let threats = if in_check { self.threats(board) } else { Bitboard::EMPTY };
+        let context = self.context(ply, threats);
         let mut picker = if in_check {
             Picker::new(board, table_move, context)
         } else {

@@ -1,5 +1,7 @@
 //! What may end a node before its first move: razoring, reverse futility, null move and ProbCut.
 
+use shakmaty::Bitboard;
+
 use super::board::Board;
 use super::evaluate::Evaluate;
 use super::generate::NO_MOVE;
@@ -96,8 +98,12 @@ impl<E: Evaluate> Search<'_, E> {
         {
             return None;
         }
-        let mut picker =
-            Picker::noisy(board, here.table_move, self.context(ply), Some((target - evaluation).max(0)));
+        let mut picker = Picker::noisy(
+            board,
+            here.table_move,
+            self.context(ply, Bitboard::EMPTY),
+            Some((target - evaluation).max(0)),
+        );
         while let Some(m) = picker.next(board, self.histories, &self.techniques) {
             let child = self.make(board, m, ply);
             let mut score = -self.quiesce::<false>(&child, ply + 1, -target, -target + 1);

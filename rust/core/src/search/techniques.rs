@@ -64,6 +64,8 @@ techniques! {
     replies "Replies",
     /// Order quiet moves by how often they were good for their side.
     butterfly_history "ButterflyHistory",
+    /// Keep that order apart for pieces that leave or meet an attack.
+    threat_history "ThreatHistory",
     /// Order quiet moves by how good they were after the moves before.
     continuation_history "ContinuationHistory",
     /// Order captures by how often they were good, beside what they take.
