@@ -28,7 +28,10 @@ pub struct Limits {
 
 /// A game without moves to go is planned for so many more moves.
 const HORIZON: f64 = 24.0;
-const INCREMENT_SHARE: f64 = 0.75;
+const INCREMENT_SHARE: f64 = 0.85;
+/// Overheads kept in reserve, and the most of a clock that they may take.
+const RESERVED_OVERHEADS: f64 = 12.0;
+const MOST_RESERVED: f64 = 0.6;
 /// No move takes more than this share of what is left, nor this many times its plan.
 const MOST_OF_CLOCK: f64 = 0.6;
 const MOST_OF_PLAN: f64 = 4.0;
@@ -82,10 +85,10 @@ fn usable(time: Duration, overhead: Duration) -> Duration {
 /// Planned and largest time for one move.
 fn plan(clock: &Clock, overhead: Duration) -> (Duration, Duration) {
     let moves = clock.moves_to_go.map_or(HORIZON, |moves| f64::from(moves.clamp(1, 40)));
-    // The overhead is paid on every move still planned, but it never eats more than half of the clock.
-    let lost = overhead.mul_f64(moves.min(4.0)).min(clock.left / 2);
-    let left = usable(clock.left, lost).as_secs_f64();
-    let increment = clock.increment.as_secs_f64();
+    // A busy machine may lose the overhead several times in a row: that much stays on the clock if it can.
+    let reserve = overhead.mul_f64(RESERVED_OVERHEADS).min(clock.left.mul_f64(MOST_RESERVED));
+    let left = usable(clock.left, reserve).as_secs_f64();
+    let increment = clock.increment.saturating_sub(overhead).as_secs_f64();
     let plan = left / moves + INCREMENT_SHARE * increment;
     let share = if clock.moves_to_go == Some(1) { 0.9 } else { MOST_OF_CLOCK };
     let most = left * share;
