@@ -19,6 +19,7 @@ pub mod packed;
 pub mod pgn;
 pub mod playout;
 pub mod rules;
+pub mod search;
 pub mod seen;
 pub mod source;
 pub mod split;
