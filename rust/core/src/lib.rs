@@ -9,6 +9,7 @@ pub mod encode;
 pub mod error;
 pub mod exclusion;
 pub mod extract;
+pub mod features;
 pub mod filter;
 pub mod game;
 pub mod move_code;
