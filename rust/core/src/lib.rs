@@ -14,6 +14,7 @@ pub mod filter;
 pub mod game;
 pub mod move_code;
 pub mod move_index;
+pub mod nnue;
 pub mod packed;
 pub mod pgn;
 pub mod playout;
