@@ -1,5 +1,6 @@
 //! Feature sets: sizes, names, dead features, what a move changes, and what bad expressions answer.
 
+use proptest::prelude::*;
 use shakmaty::{Chess, Color, Position};
 use tabiya_core::features::{FeatureSet, NAMED, Pieces, SUMS, batch};
 use tabiya_core::playout::{Random, random_positions};
@@ -152,7 +153,7 @@ fn the_index_of_a_tuple_goes_by_strides() {
 }
 
 #[test]
-fn the_features_of_the_first_figure_are_those_it_lists() {
+fn a_feature_is_active_where_some_piece_has_all_its_values() {
     let position = from_fen("7k/p1r5/8/8/8/8/P1N5/3K4 w - - 0 1").unwrap();
     let mut active = Vec::new();
     let names = |expression: &str, active: &mut Vec<u32>| {
@@ -242,7 +243,7 @@ fn no_dead_feature_is_ever_active() {
     for expression in expressions() {
         let set = set(expression);
         let dead = set.dead();
-        let views = batch(&positions, &set, 1);
+        let views = batch(&positions, &set, 1).unwrap();
         for &feature in views.mover.indices.iter().chain(&views.other.indices) {
             assert!(!dead[feature as usize], "{expression}: {}", set.name(feature as usize));
         }
@@ -254,8 +255,8 @@ fn a_batch_holds_the_active_features_of_both_views() {
     let positions = random_positions(300, 9, 150);
     for expression in ["ALL", "HV+H+V", "KING-ALL", "ALL+MOBILITY-BITS", "PIECE-PIECE[100-5000]"] {
         let set = set(expression);
-        let views = batch(&positions, &set, 3);
-        assert_eq!(views, batch(&positions, &set, 1));
+        let views = batch(&positions, &set, 3).unwrap();
+        assert_eq!(views, batch(&positions, &set, 1).unwrap());
         let mut active = Vec::new();
         for (row, packed) in positions.iter().enumerate() {
             let turn = Color::from_white(packed[24] & 1 == 0);
@@ -268,7 +269,7 @@ fn a_batch_holds_the_active_features_of_both_views() {
             }
         }
     }
-    assert_eq!(batch(&[], &set("ALL"), 4).mover.offsets, [0]);
+    assert_eq!(batch(&[], &set("ALL"), 4).unwrap().mover.offsets, [0]);
 }
 
 #[test]
@@ -276,7 +277,7 @@ fn any_bytes_make_a_batch() {
     let mut random = Random::new(3);
     let noise: Vec<[u8; 32]> = (0..200).map(|_| std::array::from_fn(|_| random.draw() as u8)).collect();
     for expression in expressions() {
-        let views = batch(&noise, &set(expression), 2);
+        let views = batch(&noise, &set(expression), 2).unwrap();
         assert_eq!(views.mover.offsets.len(), 201, "{expression}");
     }
 }
@@ -354,4 +355,57 @@ fn brackets_without_end_are_refused_and_not_followed() {
 #[test]
 fn the_signs_of_print_mean_the_same() {
     assert_eq!(set("(file ⊕ rank) × role × color").size(), 192);
+}
+
+/// Text that looks like an expression often enough to reach every branch.
+fn almost_expression() -> impl Strategy<Value = String> {
+    let words = [
+        "FILE",
+        "SQUARE",
+        "ROLE",
+        "COLOR",
+        "MOVES",
+        "ALL",
+        "PH",
+        "KING-ALL",
+        "MIRRORH",
+        "MIRRORHV(",
+        "_",
+        "_K",
+        "_M",
+        "_N",
+        "_R",
+        "+",
+        "*",
+        "×",
+        "⊕",
+        "(",
+        ")",
+        "[",
+        "]",
+        "[0-3]",
+        "7",
+        "-",
+        ",",
+        " ",
+        "é",
+    ];
+    prop::collection::vec(prop::sample::select(words.to_vec()), 0..12).prop_map(|words| words.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn any_text_is_a_set_or_a_refusal(text in almost_expression()) {
+        match FeatureSet::parse(&text) {
+            Err(error) => prop_assert!(error.place <= text.chars().count() + 1),
+            Ok(set) => {
+                let mut active = Vec::new();
+                set.active(&Chess::default(), Color::White, &mut active);
+                prop_assert!(active.iter().all(|&feature| (feature as usize) < set.size()));
+                prop_assert!(!set.name(set.size() - 1).is_empty());
+            }
+        }
+    }
 }

@@ -3,12 +3,15 @@
 use shakmaty::Color;
 
 use super::{FeatureSet, Gather, Pieces};
+use crate::error::{Error, Result};
 use crate::packed::Packed;
 
 /// Rows of feature numbers: row `i` is `indices[offsets[i]..offsets[i + 1]]`.
+///
+/// Both of one type, as torch's `embedding_bag` wants them; a batch is small enough for 31 bits.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sparse {
-    pub offsets: Vec<i64>,
+    pub offsets: Vec<u32>,
     pub indices: Vec<u32>,
 }
 
@@ -27,10 +30,16 @@ struct Rows {
 }
 
 /// The active features of every position, each row without duplicates.
-pub fn batch(positions: &[Packed], set: &FeatureSet, threads: usize) -> Views {
-    let threads = threads.clamp(1, positions.len().max(1));
-    let share = positions.len().div_ceil(threads).max(1);
-    let parts: Vec<Rows> = if threads == 1 {
+pub fn batch(positions: &[Packed], set: &FeatureSet, threads: usize) -> Result<Views> {
+    let most = i32::MAX as usize / set.max_active();
+    if positions.len() > most {
+        let (count, set) = (positions.len(), set.expression());
+        return Err(Error::Malformed(format!(
+            "a batch of {set} holds at most {most} positions, not {count}"
+        )));
+    }
+    let share = positions.len().div_ceil(threads.max(1)).max(1);
+    let mut parts: Vec<Rows> = if threads <= 1 {
         vec![rows(positions, set)]
     } else {
         std::thread::scope(|scope| {
@@ -39,8 +48,7 @@ pub fn batch(positions: &[Packed], set: &FeatureSet, threads: usize) -> Views {
             workers.into_iter().map(|worker| worker.join().expect("rows do not panic")).collect()
         })
     };
-    let mut parts = parts;
-    Views { mover: joined(&mut parts, 0), other: joined(&mut parts, 1) }
+    Ok(Views { mover: joined(&mut parts, 0), other: joined(&mut parts, 1) })
 }
 
 fn rows(positions: &[Packed], set: &FeatureSet) -> Rows {
@@ -66,8 +74,8 @@ fn rows(positions: &[Packed], set: &FeatureSet) -> Rows {
 fn joined(parts: &mut [Rows], side: usize) -> Sparse {
     let mut whole = Sparse { offsets: vec![0], indices: Vec::new() };
     for part in parts {
-        let before = whole.indices.len() as i64;
-        whole.offsets.extend(part.ends[side].iter().map(|&end| before + i64::from(end)));
+        let before = whole.indices.len() as u32;
+        whole.offsets.extend(part.ends[side].iter().map(|&end| before + end));
         let own = std::mem::take(&mut part.indices[side]);
         if whole.indices.is_empty() {
             whole.indices = own;

@@ -115,10 +115,7 @@ impl Plan {
         emit: &mut impl FnMut(u32),
     ) {
         let Some((step, rest)) = steps.split_first() else {
-            if let Some(number) = self.product.number(sum) {
-                emit(number);
-            }
-            return;
+            return self.emit(sum, emit);
         };
         let origin = || piece.expect("P is sought before what is found from it");
         match step.subject {
@@ -128,8 +125,13 @@ impl Plan {
                 let found =
                     if goal { board.pieces.reached_from(from) } else { board.pieces.attacked_from(from) };
                 for square in squares(found) {
-                    let part = step.part(Standing { kind: 0, square }, board.king);
-                    self.find(rest, sum + part, piece, board, emit);
+                    let sum = sum + step.part(Standing { kind: 0, square }, board.king);
+                    // The last step of the sets with the most features: not worth a call.
+                    if rest.is_empty() {
+                        self.emit(sum, emit);
+                    } else {
+                        self.find(rest, sum, piece, board, emit);
+                    }
                 }
             }
             Subject::Right | Subject::Up | Subject::UpRight | Subject::DownRight => {
@@ -143,9 +145,21 @@ impl Plan {
             subject => {
                 for found in board.pieces.standing().filter(|found| subject.allows(found.kind)) {
                     let piece = if subject == Subject::Any { Some(found) } else { piece };
-                    self.find(rest, sum + self.sum_of(step, found, board), piece, board, emit);
+                    let sum = sum + self.sum_of(step, found, board);
+                    if rest.is_empty() {
+                        self.emit(sum, emit);
+                    } else {
+                        self.find(rest, sum, piece, board, emit);
+                    }
                 }
             }
+        }
+    }
+
+    #[inline]
+    fn emit(&self, sum: u32, emit: &mut impl FnMut(u32)) {
+        if let Some(number) = self.product.number(sum) {
+            emit(number);
         }
     }
 
@@ -179,10 +193,7 @@ impl Plan {
         emit: &mut impl FnMut(u32),
     ) {
         let Some((step, rest)) = steps.split_first() else {
-            if let Some(number) = self.product.number(sum) {
-                emit(number);
-            }
-            return;
+            return self.emit(sum, emit);
         };
         if step.subject.is_square() {
             let from = piece.expect("P is sought before what is found from it");
