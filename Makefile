@@ -48,7 +48,7 @@ lint-rust:
 
 # The Python door has no Rust tests of its own: Python tests it.
 test-rust:
-	cargo test --locked --quiet --package tabiya-core
+	cargo test --locked --quiet --package tabiya-core --package tabiya-engine
 
 test-python: $(VENV)/dev.stamp build
 	$(BIN)/pytest -n $(PYTEST_WORKERS)
