@@ -7,11 +7,13 @@ features. Moves are numbered in the 8×8×73 space from the mover's side.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from tabiya.errors import UserError
+from tabiya.minds.resnet.pairs import Pairs
 
 MOVE_PLANES = 73
 MOVES = 64 * MOVE_PLANES
@@ -31,6 +33,8 @@ class ResNetShape:
     value_hidden: int = 128
     value_bins: int = 64
     """Classes into which the teacher's win probability is divided."""
+    move_head: Literal["planes", "pairs"] = "planes"
+    """How moves get their logits: a convolution to 73 planes, or products of origin and target squares."""
     own_q_head: bool = True
     """Q from a head of its own; otherwise the policy's logits are read as Q's logits too."""
 
@@ -88,8 +92,8 @@ class ResNet(nn.Module):
         self.blocks = nn.Sequential(*(Block(width, shape.squeeze) for _ in range(shape.blocks)))
         self.move = nn.Conv2d(width, width, 3, padding=1, bias=False)
         self.move_norm = nn.BatchNorm2d(width)
-        self.policy = nn.Conv2d(width, MOVE_PLANES, 1)
-        self.q = nn.Conv2d(width, MOVE_PLANES, 1) if shape.own_q_head else None
+        self.policy = _move_head(shape)
+        self.q = _move_head(shape) if shape.own_q_head else None
         self.value = nn.Conv2d(width, shape.value_channels, 1, bias=False)
         self.value_norm = nn.BatchNorm2d(shape.value_channels)
         self.value_hidden = nn.Linear(64 * shape.value_channels, shape.value_hidden)
@@ -109,8 +113,8 @@ class ResNet(nn.Module):
     def moves(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """Policy and Q logits of every move."""
         x = torch.relu(self.move_norm(self.move(features)))
-        policy = _flat(self.policy(x))
-        return policy, policy if self.q is None else _flat(self.q(x))
+        policy: Tensor = self.policy(x)
+        return policy, policy if self.q is None else self.q(x)
 
     def values(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of win, draw, loss and of the value's bins."""
@@ -119,9 +123,19 @@ class ResNet(nn.Module):
         return self.wdl(x), self.bins(x)
 
 
-def _flat(move_planes: Tensor) -> Tensor:
-    """[B, 73, 8, 8] to the numbering from·73 + plane."""
-    return move_planes.permute(0, 2, 3, 1).flatten(1)
+class Planes(nn.Conv2d):
+    """Features [B, width, 8, 8] to logits [B, 4672], each square's moves from its own features."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width, MOVE_PLANES, 1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        # [B, 73, 8, 8] to the numbering from·73 + plane.
+        return super().forward(features).permute(0, 2, 3, 1).flatten(1)
+
+
+def _move_head(shape: ResNetShape) -> nn.Module:
+    return Pairs(shape.channels) if shape.move_head == "pairs" else Planes(shape.channels)
 
 
 def parameter_count(network: nn.Module) -> int:

@@ -156,11 +156,15 @@ class Run:
         return ResNet(self.config.shape).to(self.device).to(memory_format=torch.channels_last)
 
     def _new_optimizer(self) -> torch.optim.Optimizer:
-        config, heads = self.config, {self.network.wdl.weight, self.network.bins.weight}
-        if self.network.q is not None:
-            heads.add(self.network.q.weight)
-        heads.add(self.network.policy.weight)
-        parameters = list(self.network.parameters())
+        config, network = self.config, self.network
+        # What reads the features out is no matrix to be made orthogonal: its rows mean different things.
+        heads = {
+            p
+            for part in (network.policy, network.q, network.wdl, network.bins)
+            if part
+            for p in part.parameters()
+        }
+        parameters = list(network.parameters())
         tower = [p for p in parameters if p.ndim > 1 and p not in heads]
         last = [p for p in parameters if p.ndim > 1 and p in heads]
         groups: list[dict[str, Any]] = [
