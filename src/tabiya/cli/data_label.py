@@ -84,17 +84,15 @@ def _line(entries: dict[str, Any]) -> str:
 
 def _engine(command: str) -> list[str]:
     """The engine's full path, also where Debian keeps it off the PATH, and its arguments."""
-    import shlex
-    import shutil
+    from tabiya.protocols.engine_path import engine_command
 
     try:
-        words = [command] if shutil.which(command) else shlex.split(command)
+        words = engine_command(command)
     except ValueError as error:
         raise UserError(f"--teacher {command!r} cannot be read: {error}") from None
-    found = words and (shutil.which(words[0]) or shutil.which(words[0], path="/usr/games"))
-    if not found:
+    if words is None:
         raise UserError(f"no engine {command!r} found: install it, or name another with --teacher")
-    return [found, *words[1:]]
+    return words
 
 
 def _options(args: argparse.Namespace) -> dict[str, str]:

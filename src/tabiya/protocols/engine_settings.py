@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import os
 import shlex
-import shutil
 from dataclasses import dataclass, field
 
 from tabiya.player import PlayerError, PlayerName
+from tabiya.protocols import engine_path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +38,8 @@ class EngineSettings:
 
 
 def find_program(where: str) -> str:
-    """The absolute path of a program, given by path or found on PATH."""
-    path = shutil.which(os.path.expanduser(where))
+    """The absolute path of a program, given by path or found where engines are."""
+    path = engine_path.find_program(os.path.expanduser(where))
     if path is not None:
         return os.path.abspath(path)
     if os.path.isdir(where):

@@ -9,8 +9,6 @@ whoever counted.
 from __future__ import annotations
 
 import json
-import shlex
-import shutil
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,24 +20,24 @@ from tabiya.data.teaching import Teaching
 from tabiya.errors import UserError
 from tabiya.minds.resnet.pipeline.config import TeacherSettings
 from tabiya.minds.resnet.pipeline.stages import Work, plain
+from tabiya.protocols.engine_path import engine_command
 
 
 def teaching_of(settings: TeacherSettings) -> Teaching:
     """The engine with its full path, also where Debian keeps it off the PATH; `UserError` if absent."""
     command = settings.command
     try:
-        words = [command] if shutil.which(command) else shlex.split(command)
+        words = engine_command(command)
     except ValueError as error:
         raise UserError(f"the teacher's command {command!r} cannot be read: {error}") from None
-    found = words and (shutil.which(words[0]) or shutil.which(words[0], path="/usr/games"))
-    if not found:
+    if words is None:
         raise UserError(f"no engine {command!r} found: install it, or name another as [teacher] command")
     options = {} if settings.hash is None else {"Hash": str(settings.hash)}
     for option in settings.options:
         name, _, value = option.partition("=")
         options[name.strip()] = value.strip()
     return Teaching(
-        command=found,
+        command=words[0],
         arguments=tuple(words[1:]),
         options=options,
         depth=settings.depth,
