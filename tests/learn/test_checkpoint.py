@@ -21,6 +21,7 @@ from tabiya.learn.checkpoint import (  # noqa: E402
     checkpoints,
     keep_last,
     load_checkpoint,
+    load_fitting,
     load_weights,
     newest_checkpoint,
     optimizer_groups,
@@ -380,3 +381,15 @@ def test_moments_come_back_in_their_parameter_s_memory_layout(tmp_path):
     moments = its_optimizer.state[again.weight]
     assert moments["exp_avg"].stride() == again.weight.stride() == model.weight.stride()
     assert torch.equal(moments["exp_avg"], optimizer.state[model.weight]["exp_avg"])
+
+
+def test_what_fits_another_network_is_taken_and_the_rest_is_named():
+    first = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
+    second = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 5))
+    before = second[1].weight.detach().clone()
+    fresh = load_fitting(second, state_tensors(model=first, rng=False))
+    assert fresh == ["1.bias", "1.weight"]
+    assert torch.equal(second[0].weight, first[0].weight)
+    assert torch.equal(second[1].weight, before)
+    with pytest.raises(UserError, match="nothing in common"):
+        load_fitting(torch.nn.Conv2d(1, 1, 1), state_tensors(model=first, rng=False))

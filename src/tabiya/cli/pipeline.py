@@ -1,4 +1,4 @@
-"""`tabiya pipeline a|b|c CONFIG`: one phase of the ResNet's training, done or gone on with."""
+"""`tabiya pipeline a|b|c|campaign CONFIG`: one phase of the ResNet's training, done or gone on with."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "phase",
-        choices=["a", "b", "c"],
-        help="a: clone games; b: label hard positions and learn them; c: learn from self-play's mistakes",
+        choices=["a", "b", "c", "campaign"],
+        help="a: clone games; b: label hard positions and learn them; c: learn from self-play's mistakes; "
+        "campaign: b and c at once on one machine",
     )
     parser.add_argument("config", help="the pipeline's settings, such as configs/pipeline-main.toml")
     parser.add_argument("--out", metavar="DIR", help="the work folder (the config's `work`)")
@@ -39,6 +40,8 @@ def run(args: argparse.Namespace) -> int:
         import torch  # noqa: F401 - asked for first, so that its absence is one sentence
     except ImportError:
         raise UserError("training needs torch: install it with `pip install 'tabiya[train]'`") from None
+    if args.phase == "campaign":
+        return _campaign(args)
     from tabiya.minds.resnet.pipeline.config import read_pipeline
     from tabiya.minds.resnet.pipeline.phases import run_phase
     from tabiya.minds.resnet.pipeline.stages import Clock, Work
@@ -67,6 +70,25 @@ def run(args: argparse.Namespace) -> int:
         print(f"the {args.minutes:g} minutes are over: the same command goes on from here")
     elif report["network"]:
         print(f"play it: tabiya play human resnet:{report['network']}")
+    return 0
+
+
+def _campaign(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from tabiya.learn.config import load_config
+    from tabiya.minds.resnet.campaign import Campaign, run_campaign
+
+    if args.only or args.iteration:
+        raise UserError("a campaign has no parts: --only and --iteration are for the phases a, b and c")
+    plan = load_config(args.config, Campaign)
+    folder = Path(args.out or Path("runs") / Path(args.config).stem)
+    with redirect_stdout(sys.stderr) if args.json else nullcontext():
+        record = run_campaign(plan, folder, minutes=args.minutes)
+    if args.json:
+        print_json(record)
+    else:
+        print(f"play it: tabiya play human resnet:{folder / 'train'}")
     return 0
 
 

@@ -206,6 +206,21 @@ def load_weights(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor], av
     _copy(weights, target)
 
 
+def load_fitting(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> list[str]:
+    """Those averaged weights that the network has a place for; the names of what is left as it was."""
+    weights = _under(tensors, "ema.") or _under(tensors, "model.")
+    target = named_state(model)
+    fitting = {
+        name: tensor
+        for name, tensor in target.items()
+        if name in weights and (weights[name].shape, weights[name].dtype) == (tensor.shape, tensor.dtype)
+    }
+    if not fitting:
+        raise UserError("the checkpoint has nothing in common with this network")
+    _copy(weights, fitting)
+    return sorted(target.keys() - fitting.keys())
+
+
 def _under(tensors: Mapping[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 

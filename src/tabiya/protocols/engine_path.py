@@ -15,7 +15,7 @@ def find_program(name: str) -> str | None:
 
 
 def engine_command(command: str) -> list[str] | None:
-    """A command's full path and arguments; None if there is no such program, ValueError if it cannot be read."""
+    """A command's full path and arguments; None if it is not there, ValueError if unreadable."""
     words = [command] if shutil.which(command) else shlex.split(command)
     found = find_program(words[0]) if words else None
     return [found, *words[1:]] if found else None

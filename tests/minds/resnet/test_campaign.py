@@ -13,9 +13,11 @@ import pytest
 pytest.importorskip("torch")
 
 from tabiya import _core
+from tabiya.cli import main
 from tabiya.data.extract import extract
 from tabiya.data.labels import load_move_labels, write_move_labels
 from tabiya.errors import UserError
+from tabiya.learn.config import config_to_dict
 from tabiya.learn.feed import Source
 from tabiya.learn.log import read_log
 from tabiya.minds.resnet import campaign
@@ -23,6 +25,8 @@ from tabiya.minds.resnet.campaign import Campaign, run_campaign
 from tabiya.minds.resnet.network import ResNetShape
 from tabiya.minds.resnet.selfplay import SelfPlaySettings
 from tabiya.minds.resnet.training import ResNetTraining
+from tabiya.player import Limit
+from tabiya.roster import open_player
 
 FAKE = Path(__file__).resolve().parents[2] / "data" / "fake_teacher.py"
 
@@ -79,7 +83,7 @@ def plan(tmp_path: Path) -> Campaign:
 
 def test_mistakes_are_labelled_and_learned_from_while_training_goes_on(plan: Campaign, tmp_path: Path):
     folder = tmp_path / "run"
-    record = run_campaign(plan, folder, threads=1)
+    record = run_campaign(plan, folder)
     assert [each["step"] for each in record["iterations"]] == [3, 6]
     for number, each in enumerate(record["iterations"], 1):
         assert each["games"] == 4
@@ -104,9 +108,9 @@ def test_a_campaign_that_was_stopped_goes_on_with_the_labels_it_has(
     with monkeypatch.context() as patched:
         patched.setattr(campaign, "labels_table", _cut_off)
         with pytest.raises(RuntimeError, match="cut off"):
-            run_campaign(shorter, folder, threads=1)
+            run_campaign(shorter, folder)
     before = json.loads((folder / "record.json").read_text())
-    record = run_campaign(shorter, folder, threads=1)
+    record = run_campaign(shorter, folder)
     made = before["iterations"]
     assert made
     assert record["iterations"][: len(made)] == made
@@ -118,3 +122,29 @@ def test_a_campaign_that_was_stopped_goes_on_with_the_labels_it_has(
 def test_two_events_at_one_step_are_refused(plan: Campaign):
     with pytest.raises(UserError, match="steps of their own"):
         replace(plan, value_steps=(3,))
+
+
+def test_the_command_reads_a_campaign_s_file_and_leaves_an_engine(plan: Campaign, tmp_path: Path, capsys):
+    text = toml_of(replace(plan, fillers=()))
+    (tmp_path / "plan.toml").write_text(text)
+    assert main(["pipeline", "campaign", str(tmp_path / "plan.toml"), "--out", str(tmp_path / "run")]) == 0
+    assert "play it" in capsys.readouterr().out
+    player = open_player(f"resnet:{tmp_path / 'run' / 'train'}")
+    assert player.play(_core.Board(), Limit(nodes=1)).move in _core.Board().legal_moves()
+
+
+def toml_of(plan: Campaign) -> str:
+    """The plan as the text of a file."""
+    values = config_to_dict(plan)
+    tables = {name: values.pop(name) for name in ("selfplay", "training")}
+    training = tables["training"]
+    shape, loss, sources = (training.pop(name) for name in ("shape", "loss", "sources"))
+    lines = [*_pairs(values), "[selfplay]", *_pairs(tables["selfplay"]), "[training]", *_pairs(training)]
+    lines += ["[training.shape]", *_pairs(shape), "[training.loss]", *_pairs(loss)]
+    for source in sources:
+        lines += ["[[training.sources]]", *_pairs(source)]
+    return "\n".join(lines)
+
+
+def _pairs(values: dict[str, object]) -> list[str]:
+    return [f"{name} = {json.dumps(value)}" for name, value in values.items() if value is not None]

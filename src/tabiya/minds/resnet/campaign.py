@@ -92,9 +92,11 @@ class Campaign:
             raise UserError("a campaign learns from sources of the kinds games, labels and successors")
 
 
-def run_campaign(plan: Campaign, folder: Path, threads: int, minutes: float | None = None) -> dict[str, Any]:
+def run_campaign(
+    plan: Campaign, folder: Path, minutes: float | None = None, threads: int | None = None
+) -> dict[str, Any]:
     """Carry a campaign out, or what is left of it; how much was played, labelled and learned."""
-    running = _Running(plan, folder, threads)
+    running = _Running(plan, folder, threads or os.cpu_count() or 1)
     try:
         return running.go(minutes)
     finally:
@@ -158,6 +160,7 @@ class _Running:
         self._take_finished(wait=True)
         self._end_filler()
         self._save_record()
+        run.export()
         return self._record
 
     def _feed(self) -> Feed:
@@ -369,11 +372,3 @@ def _different(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Each position once, in the order of first appearance."""
     _, first = np.unique(_core.position_keys(packed), return_index=True)
     return np.ascontiguousarray(packed[np.sort(first)])
-
-
-def main(config: str, folder: str, minutes: float | None = None) -> None:
-    """Carry out the campaign of a TOML file on all cores."""
-    from tabiya.learn.config import load_config
-
-    record = run_campaign(load_config(config, Campaign), Path(folder), os.cpu_count() or 1, minutes)
-    print(json.dumps(record, indent=1))

@@ -24,6 +24,7 @@ from tabiya.learn.checkpoint import (
     checkpoint_path,
     keep_last,
     load_checkpoint,
+    load_fitting,
     load_weights,
     newest_checkpoint,
     optimizer_groups,
@@ -72,6 +73,8 @@ class ResNetTraining:
     seed: int = 0
     start_from: str | None = None
     """A checkpoint whose weights the run begins with."""
+    start_partly: bool = False
+    """Take from it what fits, where this network has other parts; they begin afresh."""
     device: Literal["cuda", "cpu"] = "cuda"
     bf16: bool = True
     compile: bool = True
@@ -131,7 +134,8 @@ class Run:
             restore(self.network, self.ema, self.optimizer, tensors, metadata["optimizer"])
             self.step = int(metadata["step"])
         elif config.start_from is not None:
-            load_weights(self.network, load_checkpoint(config.start_from, config.device)[0])
+            tensors, _ = load_checkpoint(config.start_from, config.device)
+            (load_fitting if config.start_partly else load_weights)(self.network, tensors)
             self.ema = Ema(self.network, config.ema_decay)
         self.reader: nn.Module = _Reader(self.network)
         if config.compile:
