@@ -37,8 +37,22 @@ def test_a_move_s_number_finds_its_squares():
     assert seen > 5000
 
 
-def test_a_network_with_it_goes_to_onnx(tmp_path):
+@pytest.mark.parametrize("mixing", [0, 1])
+def test_a_network_with_it_goes_to_onnx(tmp_path, mixing):
     torch.manual_seed(0)
-    network = ResNet(ResNetShape(blocks=1, channels=8, squeeze=4, move_head="pairs"))
+    network = ResNet(ResNetShape(blocks=2, channels=8, squeeze=4, move_head="pairs", mixing_every=mixing))
+    assert len(network.mixes) == 2 * mixing
+    for mix in network.mixes:
+        torch.nn.init.ones_(mix.norm.weight)  # it begins as the identity, which would hide a fault
     differences = export_onnx(network, 21, tmp_path / "n.onnx", half=True)
     assert np.isfinite(list(differences.values())).all()
+
+
+def test_squares_that_mix_begin_as_if_they_did_not():
+    torch.manual_seed(0)
+    plain = ResNet(ResNetShape(blocks=2, channels=8, squeeze=4)).eval()
+    mixed = ResNet(ResNetShape(blocks=2, channels=8, squeeze=4, mixing_every=1)).eval()
+    mixed.load_state_dict(plain.state_dict(), strict=False)
+    planes = torch.rand(3, 21, 8, 8)
+    for left, right in zip(plain(planes), mixed(planes), strict=True):
+        assert torch.allclose(left, right, atol=1e-6)

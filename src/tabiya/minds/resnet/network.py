@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from tabiya.errors import UserError
+from tabiya.minds.resnet.mixing import Mix
 from tabiya.minds.resnet.pairs import Pairs
 
 MOVE_PLANES = 73
@@ -29,6 +30,9 @@ class ResNetShape:
     """18, or 21 with en passant and repetition."""
     squeeze: int = 32
     """Channels of the squeeze in squeeze-and-excitation; 0: none."""
+    mixing_every: int = 0
+    """After every so many blocks all squares look at each other (attention); 0: never."""
+    mixing_heads: int = 4
     value_channels: int = 32
     value_hidden: int = 128
     value_bins: int = 64
@@ -44,8 +48,13 @@ class ResNetShape:
         for name in ("blocks", "channels", "value_channels", "value_hidden", "value_bins"):
             if getattr(self, name) < 1:
                 raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.squeeze < 0:
-            raise UserError(f"squeeze must not be negative, got {self.squeeze}")
+        for name in ("squeeze", "mixing_every"):
+            if getattr(self, name) < 0:
+                raise UserError(f"{name} must not be negative, got {getattr(self, name)}")
+        if self.mixing_every and self.channels % self.mixing_heads:
+            raise UserError(
+                f"channels must be a multiple of mixing_heads, got {self.channels} and {self.mixing_heads}"
+            )
 
 
 class Excite(nn.Module):
@@ -90,6 +99,8 @@ class ResNet(nn.Module):
         self.stem = nn.Conv2d(shape.planes, width, 3, padding=1, bias=False)
         self.stem_norm = nn.BatchNorm2d(width)
         self.blocks = nn.Sequential(*(Block(width, shape.squeeze) for _ in range(shape.blocks)))
+        mixes = shape.blocks // shape.mixing_every if shape.mixing_every else 0
+        self.mixes = nn.ModuleList(Mix(width, shape.mixing_heads) for _ in range(mixes))
         self.move = nn.Conv2d(width, width, 3, padding=1, bias=False)
         self.move_norm = nn.BatchNorm2d(width)
         self.policy = _move_head(shape)
@@ -107,8 +118,12 @@ class ResNet(nn.Module):
 
     def features(self, planes: Tensor) -> Tensor:
         """What the tower makes of the planes: [B, channels, 8, 8]."""
-        features: Tensor = self.blocks(torch.relu(self.stem_norm(self.stem(planes))))
-        return features
+        x = torch.relu(self.stem_norm(self.stem(planes)))
+        for number, block in enumerate(self.blocks, 1):
+            x = block(x)
+            if self.mixes and number % self.shape.mixing_every == 0:
+                x = self.mixes[number // self.shape.mixing_every - 1](x)
+        return x
 
     def moves(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """Policy and Q logits of every move."""
