@@ -112,7 +112,7 @@ def _match(
         rules=GameRules(pace=Pace(), adjudication=Adjudication(max_moves=args.max_moves)),
         book=book,
         seed=args.seed,
-        question=f"Is {candidate} stronger than the shipped network?",
+        question=f"Is {_short(candidate)} stronger than the shipped network?",
     )
     files = {"candidate": candidate, "shipped": shipped}
     name = f"promote-{sums['candidate'][:8]}-{sums['shipped'][:8]}"
@@ -163,3 +163,8 @@ def _next_step(match: dict[str, Any]) -> str:
     if match["sprt"]["verdict"] == "continue":
         return ": the games did not decide, more of them might (a larger --book, more --games)"
     return ""
+
+
+def _short(network: Path) -> str:
+    """A network's file with its folder: enough to know it by, and the same on every machine."""
+    return "/".join(network.parts[-2:])
