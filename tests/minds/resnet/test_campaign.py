@@ -148,3 +148,9 @@ def toml_of(plan: Campaign) -> str:
 
 def _pairs(values: dict[str, object]) -> list[str]:
     return [f"{name} = {json.dumps(value)}" for name, value in values.items() if value is not None]
+
+
+def test_a_teacher_that_is_not_there_is_said_before_anything_is_done(plan: Campaign, tmp_path: Path):
+    with pytest.raises(UserError, match="no engine 'no-such-engine' found"):
+        run_campaign(replace(plan, teacher="no-such-engine"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()

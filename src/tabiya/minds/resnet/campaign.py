@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import threading
 import time
 from collections.abc import Callable
@@ -43,6 +42,7 @@ from tabiya.minds.resnet.judge import Judge
 from tabiya.minds.resnet.selfplay import SelfPlaySettings, mistakes, self_play
 from tabiya.minds.resnet.training import ResNetTraining, Run
 from tabiya.minds.resnet.valuing import value_moves
+from tabiya.protocols.engine_path import engine_command
 
 Joined: TypeAlias = tuple[MoveLabels, dict[str, int]]
 """Labels, and the counts of what was left out of them."""
@@ -108,6 +108,10 @@ class _Running:
 
     def __init__(self, plan: Campaign, folder: Path, threads: int) -> None:
         self._plan, self._folder, self._threads = plan, folder, threads
+        teacher = engine_command(plan.teacher)
+        if teacher is None:
+            raise UserError(f"no engine {plan.teacher!r} found: install it, or name another as teacher")
+        self._teacher = teacher
         self._run = Run(plan.training, folder / "train")
         sources = plan.training.sources
         self._base = [self._run.load(source, "train") for source in sources]
@@ -243,7 +247,7 @@ class _Running:
     def _labelling(self, name: str, positions: Path, nice: int) -> _Labelling:
         teaching = Teaching(
             command="/usr/bin/nice",
-            arguments=("-n", str(nice), *shlex.split(self._plan.teacher)),
+            arguments=("-n", str(nice), *self._teacher),
             options={"Hash": "16"},
             depth=self._plan.teacher_depth,
             all_moves=True,

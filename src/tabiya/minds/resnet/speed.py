@@ -1,8 +1,9 @@
 """How fast a run trains, beside what its network does with nothing to feed it.
 
 Both rates come from one process, in turns, so that a busy machine slows them
-alike. *Synthetic* is the same network and optimizer in a plain loop over one
-fixed batch of random planes: no tables, no masks, no average of the weights.
+alike. *Synthetic* is the same network and optimizer, its step captured like the
+run's, on one fixed batch of random planes: no tables, no masks, no mirror, no
+average of the weights.
 """
 
 from __future__ import annotations
@@ -62,14 +63,14 @@ def _synthetic(run: Run) -> Callable[[], None]:
     shape, batch = run.config.shape, run.config.batch
     network = run.new_network()
     compiled: nn.Module = torch.compile(network) if run.config.compile else network  # type: ignore[assignment]
-    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-4, fused=run.device.type == "cuda")
+    optimizer = run.new_optimizer(network)
     planes = torch.rand(batch, shape.planes, 8, 8, device=run.device)
     planes = planes.contiguous(memory_format=torch.channels_last)
     move = torch.randint(4672, (batch,), device=run.device)
     result = torch.randint(3, (batch,), device=run.device)
     centre = torch.randint(shape.value_bins, (batch,), device=run.device)
 
-    def step() -> None:
+    def body(_inputs: list[Tensor]) -> dict[str, Tensor]:
         with torch.autocast(run.device.type, torch.bfloat16, enabled=run.config.bf16):
             policy, q, wdl, bins = compiled(planes)
         loss: Tensor = F.cross_entropy(policy.float(), move) + F.cross_entropy(wdl.float(), result)
@@ -77,8 +78,14 @@ def _synthetic(run: Run) -> Callable[[], None]:
         optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
         optimizer.step()
+        return {}
 
-    return step
+    stepper = Stepper(body, capture=run.captures)
+    return lambda: _nothing(stepper([]))
+
+
+def _nothing(_figures: dict[str, Tensor]) -> None:
+    return None
 
 
 def _rate(step: Callable[[], None], steps: int, batch: int, device: torch.device) -> float:

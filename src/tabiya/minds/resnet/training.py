@@ -126,7 +126,7 @@ class Run:
         torch.backends.cudnn.benchmark = True
         self.network = self.new_network()
         self.ema = Ema(self.network, config.ema_decay)
-        self.optimizer = self._new_optimizer()
+        self.optimizer = self.new_optimizer(self.network)
         self.step = 0
         newest = newest_checkpoint(folder)
         if newest is not None:
@@ -159,8 +159,9 @@ class Run:
         """A network of the run's shape with fresh weights."""
         return ResNet(self.config.shape).to(self.device).to(memory_format=torch.channels_last)
 
-    def _new_optimizer(self) -> torch.optim.Optimizer:
-        config, network = self.config, self.network
+    def new_optimizer(self, network: ResNet) -> torch.optim.Optimizer:
+        """The run's optimizer for a network of its shape."""
+        config = self.config
         # What reads the features out is no matrix to be made orthogonal: its rows mean different things.
         heads = {
             p
