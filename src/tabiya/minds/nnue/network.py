@@ -84,8 +84,8 @@ class Limits:
         """The finest step of the first layer that leaves its weights room, with every sum inside its type."""
 
         def first(shift: int) -> float:
-            # Half a unit for rounding each row, and for the half that rounds the shift.
-            reach = (32767 - 1) / (127 << shift) - BIAS
+            # Half a unit for rounding each row, and some for the bias and what rounds the shift.
+            reach = (32767 - 8) / (127 << shift) - BIAS
             return reach / max_active - 0.5 / (127 << shift)
 
         shift = max((s for s in range(LARGEST_SHIFT + 1) if first(s) >= ROOMY), default=0)
@@ -110,7 +110,8 @@ class NnueNetwork(nn.Module):
         self.shape, self.bf16 = shape, bf16
         self.features = feature_set(shape.features)
         self.limits = Limits.of(shape, self.features.max_active)
-        rows = (self.features.size // ALIGNED + 1) * ALIGNED
+        self.size = self.features.size
+        rows = (self.size // ALIGNED + 1) * ALIGNED
         self.weight = nn.Parameter(torch.zeros(rows, shape.l1))
         self.bias = nn.Parameter(torch.zeros(shape.l1))
         self.l2 = nn.Linear(2 * shape.l1, shape.buckets * shape.l2)
@@ -122,7 +123,7 @@ class NnueNetwork(nn.Module):
         """First weights: activations in the open part of the clipped ReLU, evaluations near zero."""
         with torch.no_grad():
             spread = 1 / math.sqrt(min(self.features.max_active, 32))
-            self.weight[: self.features.size].uniform_(-spread, spread).mul_(0.5)
+            self.weight[: self.size].uniform_(-spread, spread).mul_(0.5)
             self.bias.fill_(0.25)
             self.output.weight.mul_(0.5)
             self.output.bias.zero_()
@@ -130,28 +131,31 @@ class NnueNetwork(nn.Module):
 
     def forward(self, rows: Tensor, pieces: Tensor) -> Tensor:
         """Evaluations [N] in units of `OUTPUT` of rows [N, 2, W], with the number of pieces [N]."""
-        count = rows.shape[0]
-        numbers = rows.reshape(2 * count, -1)
-        # Stored as 16 bits they came back signed.
-        numbers = (numbers.int() & 0xFFFF) if rows.dtype == torch.int16 else numbers.int()
-        sums = self._first(numbers).float() + self.bias
-        both = sums.clamp(0, 1).reshape(count, -1)
-        bucket = self._bucket(pieces)
-        hidden = self._chosen(self.l2(both), bucket).clamp(0, 1)
+        bucket = self.bucket(pieces)
+        hidden = self._chosen(self.l2(self.activations(rows)), bucket).clamp(0, 1)
         if self.extra is not None:
             hidden = self._chosen(self.extra(hidden), bucket).clamp(0, 1)
         return self._chosen(self.output(hidden), bucket)[:, 0]
 
+    def activations(self, rows: Tensor) -> Tensor:
+        """What L2 is shown, [N, 2 * L1] of 0 to 1: the side to move's view, then the other's."""
+        numbers = rows.reshape(2 * rows.shape[0], -1).int()
+        if rows.dtype == torch.int16:
+            numbers = numbers & 0xFFFF  # they were stored without a sign
+        sums = self._first(numbers).float() + self.bias
+        return sums.clamp(0, 1).reshape(rows.shape[0], -1)
+
     def _first(self, numbers: Tensor) -> Tensor:
-        if self.features.size > DENSE:
-            summed: Tensor = _Summed.apply(self.weight, numbers, self.features.size)
+        if self.size > DENSE:
+            summed: Tensor = _Summed.apply(self.weight, numbers, self.size)
             return summed
         dtype = torch.bfloat16 if self.bf16 else self.weight.dtype
         hot = torch.zeros(numbers.shape[0], self.weight.shape[0], dtype=dtype, device=numbers.device)
         hot = hot.scatter(1, numbers.long(), 1.0)
         return hot @ self.weight.to(dtype)
 
-    def _bucket(self, pieces: Tensor) -> Tensor | None:
+    def bucket(self, pieces: Tensor) -> Tensor | None:
+        """Which later layers each position goes through; None where there is no choice."""
         if self.shape.buckets == 1:
             return None
         number = (pieces.long() - 1).clamp(min=0) * self.shape.buckets // 32
@@ -169,7 +173,7 @@ class NnueNetwork(nn.Module):
         """Bring every parameter back to what the file can hold."""
         limits = self.limits
         self.weight.clamp_(-limits.first, limits.first)
-        self.weight[self.features.size :].zero_()
+        self.weight[self.size :].zero_()
         self.bias.clamp_(-BIAS, BIAS)
         layers = [(self.l2, limits.l2), (self.output, limits.output)]
         if self.extra is not None:
@@ -209,5 +213,5 @@ class _Summed(torch.autograd.Function):
 
 def parameter_count(network: NnueNetwork) -> int:
     """Parameters that count: without the rows that stay zero."""
-    spare = (network.weight.shape[0] - network.features.size) * network.shape.l1
+    spare = (network.weight.shape[0] - network.size) * network.shape.l1
     return sum(parameter.numel() for parameter in network.parameters()) - spare

@@ -2,11 +2,14 @@
 
 Rounding itself is done in Rust, in the same place that knows the file; here
 parameters are laid out for it, and its answers are held against the network
-they came from.
+they came from. Rounded weights of L2 meet activations that are never negative,
+so their errors do not cancel: what they add up to on usual positions is taken
+out of the biases first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,18 +22,23 @@ from torch import Tensor
 from tabiya import _core
 from tabiya.errors import UserError
 from tabiya.files import replacing
-from tabiya.minds.nnue.network import OUTPUT, NnueNetwork
+from tabiya.minds.nnue.network import OUTPUT, WEIGHT_SHIFT, NnueNetwork
 
 LARGEST = 10_000
 """Evaluations end here."""
 CHUNK = 4096
 
 
-def quantise(network: NnueNetwork, path: str | Path) -> _core.QuantisedNetwork:
-    """Round a network, write its file, and return what was written as Rust reads it back."""
+def quantise(
+    network: NnueNetwork, path: str | Path, usual: NDArray[np.uint8] | None = None
+) -> _core.QuantisedNetwork:
+    """Round a network, write its file, and return what was written as Rust reads it back.
+
+    `usual` are packed positions like those it will meet; random ones if none are given.
+    """
     path = Path(path)
     try:
-        content = rounded(network).content()
+        content = rounded(network, usual).content()
     except ValueError as error:
         raise UserError(f"the network does not fit {path.name}: {error}") from None
     with replacing(path) as temporary:
@@ -38,15 +46,16 @@ def quantise(network: NnueNetwork, path: str | Path) -> _core.QuantisedNetwork:
     return _core.QuantisedNetwork(path.read_bytes())
 
 
-def rounded(network: NnueNetwork) -> _core.QuantisedNetwork:
+def rounded(network: NnueNetwork, usual: NDArray[np.uint8] | None = None) -> _core.QuantisedNetwork:
     """The network in integers; `ValueError` where a weight does not fit, which `clip` rules out."""
-    shape, size = network.shape, network.features.size
+    shape, size = network.shape, network.size
+    l2_bias = _balanced(network, _core.random_positions(CHUNK, 1) if usual is None else usual)
     first = {"biases": _flat(network.bias), "weights": _flat(network.weight[:size])}
     stacks = []
     for bucket in range(shape.buckets):
         inner = slice(bucket * shape.l2, (bucket + 1) * shape.l2)
         stack = {
-            "l2_biases": _flat(network.l2.bias[inner]),
+            "l2_biases": _flat(l2_bias[inner]),
             "l2_weights": _flat(network.l2.weight[inner]),
             "extra_biases": np.zeros(0, np.float32),
             "extra_weights": np.zeros(0, np.float32),
@@ -62,6 +71,22 @@ def rounded(network: NnueNetwork) -> _core.QuantisedNetwork:
     return _core.QuantisedNetwork.rounded(
         network.features.expression, sizes, network.limits.scales, first, stacks
     )
+
+
+@torch.no_grad()
+def _balanced(network: NnueNetwork, usual: NDArray[np.uint8]) -> Tensor:
+    """L2's biases, less what rounding its weights adds on average, in each bucket on its own positions."""
+    shape, weight = network.shape, network.l2.weight
+    lost = weight - (weight * (1 << WEIGHT_SHIFT)).round() / (1 << WEIGHT_SHIFT)
+    seen, count = torch.zeros_like(weight[: shape.buckets]), torch.zeros_like(weight[: shape.buckets, :1])
+    for rows, pieces in _inputs(network, usual, 1):
+        active, bucket = network.activations(rows), network.bucket(pieces)
+        where = torch.zeros_like(pieces, dtype=torch.long) if bucket is None else bucket
+        seen.index_add_(0, where, active)
+        count.index_add_(0, where, torch.ones_like(active[:, :1]))
+    # A bucket that none of the positions is of takes the mean of all.
+    mean = torch.where(count > 0, seen / count.clamp(min=1), seen.sum(0) / count.sum().clamp(min=1))
+    return network.l2.bias + (lost * mean.repeat_interleave(shape.l2, 0)).sum(1)
 
 
 def _flat(tensor: Tensor) -> NDArray[np.float32]:
@@ -113,17 +138,25 @@ def rounding_errors(
 @torch.no_grad()
 def evaluations(network: NnueNetwork, packed: NDArray[np.uint8], threads: int = 1) -> NDArray[np.float64]:
     """What the network itself says, in the file's units, for the side to move."""
-    was, network.bf16 = network.bf16, False
-    device = network.weight.device
-    found = []
-    for start in range(0, len(packed), CHUNK):
-        part = np.ascontiguousarray(packed[start : start + CHUNK])
-        width = network.features.most_active(part, threads)
-        rows = torch.from_numpy(network.features.wide_rows(part, width, threads)).to(device)
-        pieces = torch.from_numpy(piece_counts(part)).to(device)
-        found.append(network(rows, pieces).double().cpu().numpy() * OUTPUT)
-    network.bf16 = was
+    found = [
+        network(rows, pieces).double().cpu().numpy() * OUTPUT
+        for rows, pieces in _inputs(network, packed, threads)
+    ]
     return np.clip(np.concatenate(found), -LARGEST, LARGEST) if found else np.zeros(0)
+
+
+def _inputs(network: NnueNetwork, packed: NDArray[np.uint8], threads: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Rows and piece counts of the positions, some thousands at a time; the network is exact meanwhile."""
+    device = network.weight.device
+    was, network.bf16 = network.bf16, False
+    try:
+        for start in range(0, len(packed), CHUNK):
+            part = np.ascontiguousarray(packed[start : start + CHUNK])
+            width = network.features.most_active(part, threads)
+            rows = torch.from_numpy(network.features.wide_rows(part, width, threads)).to(device)
+            yield rows, torch.from_numpy(piece_counts(part)).to(device)
+    finally:
+        network.bf16 = was
 
 
 _BITS = np.array([bin(byte).count("1") for byte in range(256)], np.uint8)

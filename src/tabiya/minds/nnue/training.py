@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tabiya.errors import UserError
@@ -43,6 +45,9 @@ from tabiya.minds.nnue.sources import NnueSource, NothingThereError, Samples, re
 
 VALIDATION_ROWS = 1 << 17
 """Held-out samples of each source that a validation looks at."""
+
+USUAL_ROWS = 1 << 13
+"""Positions of each source by which rounding balances itself."""
 
 Probe: TypeAlias = Callable[[Path], Mapping[str, float]]
 """Is handed the file of a network in training, and says how well it plays."""
@@ -124,6 +129,7 @@ class Run:
         self.ema = Ema(self.network, config.ema_decay)
         self.optimizer = self._new_optimizer()
         self.step = 0
+        self._usual: NDArray[np.uint8] | None = None
         newest = newest_checkpoint(folder)
         if newest is not None:
             tensors, metadata = load_checkpoint(newest, config.device)
@@ -195,6 +201,10 @@ class Run:
         samples, held_out = self.samples(), self.held_out()
         features = Features(self.network.features, [*samples, *held_out.values()])
         feed = self.feed(samples, features)
+        chance = np.random.default_rng(0)
+        self._usual = np.concatenate(
+            [some.packed[chance.integers(0, len(some), USUAL_ROWS), -1] for some in samples]
+        )
         tables = {name: features.resident(some, self.device) for name, some in held_out.items()}
         log = RunLog(self.folder, resumed_at=self.step, steps=self.config.steps)
         try:
@@ -286,7 +296,7 @@ class Run:
             figures[f"validation_{name}_loss"] = total / len(table.value)
         if self._probe is not None:
             path = self.folder / "probe.nnue"
-            quantise(network, path)
+            quantise(network, path, self._usual)
             figures |= {name: float(value) for name, value in self._probe(path).items()}
         return figures
 
@@ -300,7 +310,7 @@ class Run:
     def save(self) -> Path:
         """A checkpoint that training goes on from, and the network in integers beside it."""
         path = checkpoint_path(self.folder, self.step)
-        quantise(self.averaged(), path.with_suffix(".nnue"))
+        quantise(self.averaged(), path.with_suffix(".nnue"), self._usual)
         save_checkpoint(
             path,
             state_tensors(model=self.network, ema=self.ema, optimizer=self.optimizer),
