@@ -20,6 +20,7 @@ pub mod nnue;
 pub mod packed;
 pub mod pgn;
 pub mod playout;
+pub mod quiet;
 pub mod rules;
 pub mod search;
 pub mod seen;

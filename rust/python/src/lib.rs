@@ -5,9 +5,11 @@ mod board;
 mod encoders;
 mod errors;
 mod extraction;
+mod features;
 mod games;
 mod genetic;
 mod names;
+mod network;
 mod teacher;
 
 use pyo3::prelude::*;
@@ -19,8 +21,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     board::register(module)?;
     encoders::register(module)?;
     extraction::register(module)?;
+    features::register(module)?;
     module.add_class::<games::Games>()?;
     genetic::register(module)?;
+    network::register(module)?;
     module.add_class::<teacher::Teacher>()?;
     Ok(())
 }

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 from tabiya.cli.common import print_json
 from tabiya.errors import UserError
 
-if TYPE_CHECKING:
-    from tabiya.minds.resnet.training import ResNetTraining
+TRAINERS = {
+    "resnet": "tabiya.minds.resnet.training",
+    "nnue": "tabiya.minds.nnue.training",
+}
+"""By the config's `mind`: a module whose `train(path, out, minutes)` and `speed(path)` give figures."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,51 +29,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    import tomllib
-    from pathlib import Path
+    import importlib
 
     path = Path(args.config)
+    module = TRAINERS[_mind(path)]
+    try:
+        import torch  # noqa: F401 - asked for first, so that its absence is one sentence
+    except ImportError:
+        raise UserError("training needs torch: install it with `pip install 'tabiya[train]'`") from None
+    trainer = importlib.import_module(module)
+    if args.speed:
+        figures = trainer.speed(path)
+    else:
+        figures = trainer.train(path, Path(args.out or Path("runs") / path.stem), args.minutes)
+    if args.json:
+        print_json(figures)
+    elif args.speed:
+        _show(figures)
+    return 0
+
+
+def _mind(path: Path) -> str:
+    """Which mind a config trains."""
+    import tomllib
+
     try:
         mind = tomllib.loads(path.read_text(encoding="utf-8")).get("mind")
     except FileNotFoundError:
         raise UserError(f"no file {path}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is not TOML: {error}") from None
-    if mind != "resnet":
-        raise UserError(f'{path} needs mind = "resnet", got {mind!r}')
-    try:
-        import torch  # noqa: F401 - asked for first, so that its absence is one sentence
-    except ImportError:
-        raise UserError("training needs torch: install it with `pip install 'tabiya[train]'`") from None
-    from tabiya.learn.config import load_config
-    from tabiya.minds.resnet.training import ResNetTraining, Run
-
-    if args.speed:
-        return _speed(load_config(path, ResNetTraining), args.json)
-    training = Run(load_config(path, ResNetTraining), Path(args.out or Path("runs") / path.stem))
-    figures = training.train(args.minutes)
-    if args.json:
-        print_json({"step": training.step, "steps": training.config.steps, **figures})
-    return 0
+    if mind not in TRAINERS:
+        known = " or ".join(f'mind = "{name}"' for name in TRAINERS)
+        raise UserError(f"{path} needs {known}, got {mind!r}")
+    return str(mind)
 
 
-def _speed(config: ResNetTraining, as_json: bool) -> int:
-    import tempfile
-    from pathlib import Path
-
-    from tabiya.minds.resnet.speed import measure
-    from tabiya.minds.resnet.training import Run
-
-    with tempfile.TemporaryDirectory() as folder:
-        figures = measure(Run(config, Path(folder)))
-    if as_json:
-        print_json(figures)
-        return 0
-    print(f"fed        {' '.join(f'{rate:,}' for rate in figures['fed_per_second'])} positions a second")
-    print(f"synthetic  {' '.join(f'{rate:,}' for rate in figures['synthetic_per_second'])}")
-    use = figures["gpu_use_percent"]
-    print(
-        f"share      {figures['share']:.1%}"
-        + ("" if use is None else f", GPU in use {use:.0f} % of the time")
-    )
-    return 0
+def _show(figures: dict[str, Any]) -> None:
+    """Each figure on a line: rates of several rounds side by side."""
+    width = max(map(len, figures))
+    for name, value in figures.items():
+        values = value if isinstance(value, list) else [value]
+        shown = (
+            f"{v:,}" if isinstance(v, int) else f"{v:.3g}" if isinstance(v, float) else str(v) for v in values
+        )
+        print(f"{name.replace('_', ' '):{width}}  {' '.join(shown)}")

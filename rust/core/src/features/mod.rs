@@ -31,6 +31,7 @@ mod local;
 mod named;
 mod names;
 mod pieces;
+pub mod table;
 mod tree;
 
 use shakmaty::Color;

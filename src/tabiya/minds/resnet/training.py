@@ -32,7 +32,7 @@ from tabiya.learn.checkpoint import (
     save_checkpoint,
     state_tensors,
 )
-from tabiya.learn.config import config_to_dict
+from tabiya.learn.config import config_to_dict, load_config
 from tabiya.learn.feed import Feed, NothingThereError, Source, Table, load
 from tabiya.learn.log import RunLog
 from tabiya.learn.muon import Muon
@@ -348,3 +348,20 @@ class Run:
             config=config_to_dict(self.config),
         )
         return path
+
+
+def train(path: Path, out: Path, minutes: float | None = None) -> dict[str, Any]:
+    """`tabiya train` of this mind: the run of a config in its folder, from where it stands; its figures."""
+    run = Run(load_config(path, ResNetTraining), out)
+    figures = run.train(minutes)
+    return {"step": run.step, "steps": run.config.steps, **figures}
+
+
+def speed(path: Path) -> dict[str, Any]:
+    """`tabiya train --speed` of this mind."""
+    import tempfile
+
+    from tabiya.minds.resnet.speed import measure
+
+    with tempfile.TemporaryDirectory() as folder:
+        return measure(Run(load_config(path, ResNetTraining), Path(folder)))
