@@ -3,8 +3,10 @@
 mod arrays;
 mod board;
 mod encoders;
+mod engine;
 mod errors;
 mod extraction;
+mod feature_report;
 mod games;
 mod genetic;
 mod names;
@@ -19,6 +21,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     board::register(module)?;
     encoders::register(module)?;
     extraction::register(module)?;
+    feature_report::register(module)?;
+    module.add_class::<engine::SearchEngine>()?;
     module.add_class::<games::Games>()?;
     genetic::register(module)?;
     module.add_class::<teacher::Teacher>()?;

@@ -21,7 +21,7 @@ use crate::move_code::MoveCode;
 
 pub const DEFAULT_HASH: usize = 16;
 /// Deep lines need more stack than a thread gets by default.
-const STACK: usize = 16 << 20;
+pub const STACK: usize = 16 << 20;
 
 /// One line of play with its score.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +80,10 @@ impl<E: Evaluate + Clone> Engine<E> {
             evaluator: evaluator.clone(),
             histories: Histories::default(),
         });
+    }
+
+    pub fn evaluator(&self) -> &E {
+        &self.workers[0].evaluator
     }
 
     /// Use another evaluation, and forget what was learnt with the old one.
