@@ -1,5 +1,6 @@
 //! `SearchEngine`: the alpha-beta search, judged by a network or by the handmade evaluation.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,6 +18,11 @@ use tabiya_core::{Error, Position};
 use crate::board::Board;
 use crate::errors::to_py;
 use crate::genetic::StopFlag;
+
+/// A search needs a mebibyte of stack or two. Where Python's threads have several, it runs in the caller's:
+/// on a busy machine each change of threads may cost a millisecond of a clock.
+const ROOMY_THREADS: bool =
+    cfg!(all(target_os = "linux", target_env = "gnu", not(debug_assertions))) || cfg!(target_os = "macos");
 
 /// A search with its table and what it has learnt of the game so far.
 #[pyclass(module = "tabiya._core")]
@@ -119,10 +125,12 @@ impl SearchEngine {
                 last = Some(info.clone());
             }
         };
-        // Deep lines need more stack than Python's threads have.
+        let think = || engine.search(game.start(), game.moves(), &[], &limits, &flag, &mut hear);
         let outcome = py.detach(|| {
+            if ROOMY_THREADS {
+                return Ok(catch_unwind(AssertUnwindSafe(think)));
+            }
             std::thread::scope(|scope| {
-                let think = || engine.search(game.start(), game.moves(), &[], &limits, &flag, &mut hear);
                 let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, think);
                 thread.map(|handle| handle.join())
             })

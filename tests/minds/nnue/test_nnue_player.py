@@ -99,6 +99,14 @@ def test_it_reports_every_depth_while_it_thinks() -> None:
     assert last.hashfull is not None
 
 
+def test_on_a_clock_early_lines_are_told_only_if_nothing_better_follows() -> None:
+    player, heard = handmade(), list[Report]()
+    player.report = heard.append
+    decision = player.play(Board("7k/8/8/8/8/8/R7/K7 b - - 0 1"), Limit(white_clock=0.02, black_clock=0.02))
+    assert heard[-1].pv == decision.pv
+    assert all(report.seconds >= 0.02 for report in heard[:-1])
+
+
 def test_an_error_of_the_listener_ends_the_search_and_is_raised() -> None:
     player = handmade()
 

@@ -32,6 +32,10 @@ from tabiya.protocols.scores import mate_score
 DEFAULT_SECONDS = 1.0
 """Thought for a move when the limit names nothing."""
 
+QUIET_SECONDS = 0.02
+"""On a clock, lines found this early are told only if nothing better follows: whoever keeps the clock would
+read them on our time."""
+
 
 def open_player(name: PlayerName) -> Player:
     """The player of the shipped network, or of the file or run that the name's path stands for."""
@@ -57,6 +61,9 @@ class NnuePlayer(Player):
         self._usual = path
         self._named = named
         self._stop = StopFlag()
+        self._quiet_seconds = 0.0
+        # Lines found but not told, by their number.
+        self._held: dict[int, Report] = {}
         self._engine = SearchEngine(None, settings.hash, settings.threads)
         try:
             self._judge_by(settings)
@@ -90,6 +97,8 @@ class NnuePlayer(Player):
             clock = movetime = None
         elif clock is None and movetime is None and limit.nodes is None and limit.depth is None:
             movetime = DEFAULT_SECONDS
+        self._held.clear()
+        self._quiet_seconds = 0.0 if clock is None else QUIET_SECONDS
         try:
             found = self._engine.search(
                 board,
@@ -106,6 +115,7 @@ class NnuePlayer(Player):
             )
         except ValueError as error:
             raise PlayerFailure(f"{self.name} could not move in {board.fen()}: {error}") from error
+        self._tell_held()
         lines = found["lines"]
         best = tuple(lines[0]["pv"])
         return Decision(
@@ -120,22 +130,26 @@ class NnuePlayer(Player):
         )
 
     def _tell(self, line: dict[str, Any]) -> None:
-        """One line of a search under way, passed on."""
-        hear = self.report
-        if hear is not None:
-            hear(
-                Report(
-                    depth=line["depth"],
-                    pv=tuple(line["pv"]),
-                    line=line["line"],
-                    seldepth=line["seldepth"],
-                    score=_score(line),
-                    wdl=_chances(line),
-                    nodes=line["nodes"],
-                    seconds=line["seconds"],
-                    hashfull=line["hashfull"],
-                )
-            )
+        """One line of a search under way, passed on now or, if it is early, perhaps at the end."""
+        self._held[line["line"]] = Report(
+            depth=line["depth"],
+            pv=tuple(line["pv"]),
+            line=line["line"],
+            seldepth=line["seldepth"],
+            score=_score(line),
+            wdl=_chances(line),
+            nodes=line["nodes"],
+            seconds=line["seconds"],
+            hashfull=line["hashfull"],
+        )
+        if line["seconds"] >= self._quiet_seconds:
+            self._tell_held()
+
+    def _tell_held(self) -> None:
+        if self.report is not None:
+            for _, report in sorted(self._held.items()):
+                self.report(report)
+        self._held.clear()
 
     def new_game(self) -> None:
         self._engine.new_game()
