@@ -7,7 +7,7 @@ raises `ValueError`; a legal-looking move or position that the rules forbid
 raises `IllegalError`, a `ValueError` of its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, Literal, TypeAlias, final
 
@@ -220,6 +220,38 @@ class QuantisedNetwork:
     def scales(self) -> tuple[int, int, int, int]: ...
     def content(self) -> bytes: ...
     def evaluate(self, packed: NDArray[np.uint8], threads: int = 1) -> NDArray[np.int32]: ...
+
+@final
+class SearchEngine:
+    """The alpha-beta search with its table, judged by a network file or the handmade evaluation (None)."""
+
+    def __new__(
+        cls, eval_file: str | PathLike[str] | None = None, hash: int = 16, threads: int = 1
+    ) -> SearchEngine: ...
+    def set_eval_file(self, eval_file: str | PathLike[str] | None = None) -> None: ...
+    def set_hash(self, mebibytes: int) -> None: ...
+    def set_threads(self, threads: int) -> None: ...
+    def new_game(self) -> None: ...
+    @property
+    def network(self) -> dict[str, Any] | None: ...
+    def search(
+        self,
+        board: Board,
+        stop: StopFlag,
+        clock: float | None = None,
+        increment: float = 0.0,
+        moves_to_go: int | None = None,
+        movetime: float | None = None,
+        nodes: int | None = None,
+        depth: int | None = None,
+        overhead: float = 0.0,
+        lines: int = 1,
+        report: Callable[[dict[str, Any]], None] | None = None,
+    ) -> dict[str, Any]: ...
+
+def feature_usage(
+    expression: str, pgn: str | PathLike[str], games: int = 200, l1: int = 512, l2: int = 32
+) -> dict[str, Any]: ...
 
 class TeacherError(RuntimeError):
     """The teacher engine is missing, died, hung or answered nonsense; one sentence."""

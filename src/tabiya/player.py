@@ -1,7 +1,7 @@
 """What every mind is to the rest: a Player that takes a Board and a Limit and gives a Decision.
 
 The arena, the protocols, the page and the lens know players through these
-three types alone, so a new mind is one folder and nothing else changes.
+types alone, so a new mind is one folder and nothing else changes.
 """
 
 from __future__ import annotations
@@ -117,13 +117,32 @@ class Decision:
     """"draw" or "resign" if the player asks for it beside its move."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """One line of play, told by a player that is still thinking."""
+
+    depth: int
+    pv: tuple[str, ...]
+    line: int = 1
+    """1 for the best line, 2 for the second best, and so on."""
+    seldepth: int | None = None
+    """The deepest ply that was looked at."""
+    score: float | None = None
+    """As in a `Decision`."""
+    wdl: tuple[float, float, float] | None = None
+    nodes: int = 0
+    seconds: float = 0.0
+    hashfull: int | None = None
+    """How full the player's memory of positions is, in thousandths."""
+
+
 @dataclass(frozen=True)
 class PlayerOption:
     """A setting that a player offers to chess programs."""
 
     name: str
     kind: str
-    """"spin", "check", "string" or "combo"."""
+    """"spin", "check", "string", "combo", or "button" for something to be done at once."""
     default: str
     low: int | None = None
     high: int | None = None
@@ -134,6 +153,15 @@ class Player(ABC):
     """One who chooses moves."""
 
     name: str = "player"
+
+    note: str = ""
+    """A sentence that whoever uses the player should know, such as what stands in for a missing network."""
+
+    report: Callable[[Report], None] | None = None
+    """Who wants to hear of lines while the player thinks; called from the thread that searches.
+
+    Players that answer at once never call it.
+    """
 
     @abstractmethod
     def play(self, board: Board, limit: Limit) -> Decision:

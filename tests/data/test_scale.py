@@ -118,3 +118,18 @@ def test_an_unknown_scale_is_refused_by_name() -> None:
         win_probability(1.0, "base2")
     with pytest.raises(UserError, match="positive"):
         win_probability(1.0, -3.0)
+
+
+@pytest.mark.parametrize("cp", [-900.0, -250.0, -40.0, 0.0, 7.0, 120.0, 600.0, 2500.0, 31_000.0])
+def test_win_draw_and_loss_are_chances_that_keep_the_expected_score(cp: float) -> None:
+    win, draw, loss = scale.win_draw_loss(cp)
+    assert min(win, draw, loss) >= 0
+    assert win + draw + loss == pytest.approx(1.0)
+    assert win + draw / 2 == pytest.approx(win_probability(cp))
+    assert scale.win_draw_loss(-cp) == pytest.approx((loss, draw, win))
+
+
+def test_draws_are_likeliest_between_equals() -> None:
+    draws = [scale.win_draw_loss(cp)[1] for cp in (0.0, 50.0, 150.0, 400.0)]
+    assert draws == sorted(draws, reverse=True)
+    assert draws[0] == scale.DRAWS_AT_EQUALITY

@@ -14,7 +14,7 @@ from tabiya._core import Board
 from tabiya.minds.simple.montecarlo import MonteCarlo
 from tabiya.minds.simple.random_mover import RandomMover
 from tabiya.minds.simple.turing import Turing
-from tabiya.player import Decision, Limit, Player, PlayerFailure, PlayerOption
+from tabiya.player import Decision, Limit, Player, PlayerFailure, PlayerOption, Report
 from tabiya.protocols.uci_server import UciServer, serve
 
 
@@ -42,6 +42,7 @@ class Recorder(Player):
         return (
             PlayerOption("Book File", "string", ""),
             PlayerOption("Style", "combo", "calm", choices=("calm", "wild")),
+            PlayerOption("Forget", "button", ""),
         )
 
     def set_option(self, name: str, value: str) -> None:
@@ -81,6 +82,7 @@ def test_uci_introduces_the_player_and_its_options(talk):
     assert talk.lines[0].endswith(" recorder")
     assert "option name Book File type string default <empty>" in talk.lines
     assert "option name Style type combo default calm var calm var wild" in talk.lines
+    assert "option name Forget type button" in talk.lines
     assert talk.lines[-1] == "uciok"
 
 
@@ -119,6 +121,47 @@ def test_an_answer_carries_score_line_and_speed(talk):
         "info depth 7 score cp -34 nodes 500 nps 2000 time 250 pv a2a3",
         "bestmove a2a3",
     ]
+
+
+class Talkative(Recorder):
+    """Tells two lines of depth 3 while it thinks, then decides for the first at `depth`."""
+
+    name = "talkative"
+    note = "thinks aloud"
+
+    def __init__(self, depth: int) -> None:
+        super().__init__()
+        self.depth = depth
+
+    def play(self, board: Board, limit: Limit) -> Decision:
+        assert self.report is not None
+        common = {"depth": 3, "seldepth": 9, "nodes": 1000, "seconds": 0.5, "hashfull": 12}
+        self.report(Report(**common, pv=("e2e4", "e7e5"), score=20.0, wdl=(0.3, 0.5, 0.2)))
+        self.report(Report(**common, pv=("d2d4",), line=2, score=-29_996.0))
+        return Decision(move="e2e4", depth=self.depth, pv=("e2e4", "e7e5"), nodes=1000, seconds=0.5)
+
+
+def test_what_a_player_tells_while_it_thinks_is_passed_on(talk):
+    asked(talk, Talkative(3), "go")
+    talk.wait_for("bestmove")
+    effort = "nodes 1000 nps 2000 hashfull 12 time 500"
+    assert talk.lines == [
+        f"info depth 3 seldepth 9 multipv 1 score cp 20 {effort} pv e2e4 e7e5",
+        f"info depth 3 seldepth 9 multipv 2 score mate -4 {effort} pv d2d4",
+        "bestmove e2e4 ponder e7e5",
+    ]
+
+
+def test_a_decision_that_says_more_than_the_last_report_is_shown_too(talk):
+    asked(talk, Talkative(4), "setoption name UCI_ShowWDL value true", "go")
+    talk.wait_for("bestmove")
+    assert " score cp 20 wdl 300 500 200 nodes " in talk.lines[0]
+    assert talk.lines[2] == "info depth 4 nodes 1000 nps 2000 time 500 pv e2e4 e7e5"
+
+
+def test_a_players_note_is_told_once(talk):
+    asked(talk, Talkative(3), "uci", "isready", "isready")
+    assert talk.starting("info string") == ["info string thinks aloud"]
 
 
 def test_win_draw_loss_is_shown_when_asked_for(talk):

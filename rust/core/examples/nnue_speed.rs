@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use shakmaty::{Chess, Position};
 use tabiya_core::features::{FeatureSet, Pieces, batch};
-use tabiya_core::nnue::{Accumulators, Kernel, Network, Parameters, Scales, Shape, StackParameters};
+use tabiya_core::nnue::{Accumulators, Kernel, Network, Shape};
 use tabiya_core::playout::{Random, random_positions};
 
 fn main() {
@@ -18,7 +18,8 @@ fn main() {
     let expression = words.first().map_or("ALL", String::as_str);
     let number = |at: usize, usual| words.get(at).map_or(usual, |word| word.parse().expect("a number"));
     let shape = Shape { l1: number(1, 512), l2: number(2, 32), extra: 0, buckets: 1 };
-    let network = Arc::new(random_network(expression, shape));
+    let set = FeatureSet::parse(expression).unwrap_or_else(|error| panic!("{error}"));
+    let network = Arc::new(Network::random(set, shape, 2).unwrap_or_else(|error| panic!("{error}")));
     let (games, active) = games(&network);
     let positions: usize = games.iter().map(Vec::len).sum();
     println!(
@@ -118,24 +119,4 @@ fn games(network: &Arc<Network>) -> (Games, f64) {
         })
         .collect();
     (games, 100.0 * f64::from(positive as u32) / f64::from(all as u32))
-}
-
-fn random_network(expression: &str, shape: Shape) -> Network {
-    let set = FeatureSet::parse(expression).unwrap_or_else(|error| panic!("{error}"));
-    let mut random = Random::new(2);
-    let mut numbers = |count: usize, most: usize| -> Vec<i32> {
-        (0..count).map(|_| random.below(2 * most + 1) as i32 - most as i32).collect()
-    };
-    let parameters = Parameters {
-        // Below zero, so that most neurons are off, as they are after training.
-        biases: numbers(shape.l1, 60).into_iter().map(|bias| (bias - 100) as i16).collect(),
-        weights: numbers(set.size() * shape.l1, 30).into_iter().map(|weight| weight as i16).collect(),
-        stacks: vec![StackParameters {
-            l2_biases: numbers(shape.l2, 1000),
-            l2_weights: numbers(shape.l2 * 2 * shape.l1, 40).into_iter().map(|weight| weight as i8).collect(),
-            output_weights: numbers(shape.l2, 500).into_iter().map(|weight| weight as i16).collect(),
-            ..StackParameters::default()
-        }],
-    };
-    Network::new(set, shape, Scales::default(), &parameters).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use tabiya_core::rules;
-use tabiya_core::search::{Engine, Handmade, Limits};
+use tabiya_core::search::{Engine, Evaluator, Limits};
 
 /// Openings, middlegames and endgames, quiet and sharp.
 pub const POSITIONS: [&str; 12] = [
@@ -22,8 +22,8 @@ pub const POSITIONS: [&str; 12] = [
     "8/8/1p1k4/p1p2pp1/P1P1p3/1P2P1P1/4KP2/8 w - - 0 45",
 ];
 
-pub fn run(nodes: u64) {
-    let mut engine = Engine::new(Handmade);
+pub fn run(evaluator: Evaluator, nodes: u64) {
+    let mut engine = Engine::new(evaluator);
     let (start, mut total, mut print) = (Instant::now(), 0, 0_u64);
     for fen in POSITIONS {
         engine.clear();

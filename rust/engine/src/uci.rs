@@ -9,7 +9,7 @@ use std::time::Duration;
 use shakmaty::{Chess, Color, Move, Position};
 use tabiya_core::move_code::MoveCode;
 use tabiya_core::rules;
-use tabiya_core::search::{Clock, Engine, Handmade, Info, Limits, Verdict};
+use tabiya_core::search::{Clock, Engine, Evaluator, Info, Limits, Verdict};
 
 use crate::{bench, options};
 
@@ -18,8 +18,8 @@ const STACK: usize = 16 << 20;
 
 struct Conversation {
     /// Absent while a search has it.
-    engine: Option<Engine<Handmade>>,
-    running: Option<(JoinHandle<Engine<Handmade>>, bool)>,
+    engine: Option<Engine<Evaluator>>,
+    running: Option<(JoinHandle<Engine<Evaluator>>, bool)>,
     stop: Arc<AtomicBool>,
     overhead: Duration,
     start: Chess,
@@ -28,7 +28,7 @@ struct Conversation {
 
 pub fn converse(input: impl BufRead) {
     let mut here = Conversation {
-        engine: Some(Engine::new(Handmade)),
+        engine: Some(Engine::new(Evaluator::new(None))),
         running: None,
         stop: Arc::new(AtomicBool::new(false)),
         overhead: options::DEFAULT_OVERHEAD,
@@ -86,7 +86,10 @@ impl Conversation {
             }
             "position" => self.set_position(rest)?,
             "go" => self.go(rest)?,
-            "bench" => bench::run(300_000),
+            "bench" => {
+                let evaluator = self.idle().evaluator().clone();
+                bench::run(evaluator, 300_000);
+            }
             "debug" | "register" | "ponderhit" => {}
             _ => return Err(format!("unknown command {command:?}")),
         }
@@ -94,10 +97,10 @@ impl Conversation {
     }
 
     /// The engine at rest: a search under way is stopped first.
-    fn idle(&mut self) -> &mut Engine<Handmade> {
+    fn idle(&mut self) -> &mut Engine<Evaluator> {
         self.stop.store(true, Relaxed);
         self.wait();
-        self.engine.get_or_insert_with(|| Engine::new(Handmade))
+        self.engine.get_or_insert_with(|| Engine::new(Evaluator::new(None)))
     }
 
     fn wait(&mut self) {

@@ -3,6 +3,9 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use tabiya_core::features::FeatureSet;
+use tabiya_core::nnue::{Network, Shape};
+
 struct Process {
     child: Child,
     input: ChildStdin,
@@ -55,7 +58,7 @@ fn it_introduces_itself() {
     let mut engine = Process::start();
     engine.tell("uci");
     let lines = engine.hear("uciok");
-    for name in ["Hash", "Threads", "MultiPV", "Move Overhead", "Clear Hash", "UseNullMove"] {
+    for name in ["Hash", "Threads", "MultiPV", "Move Overhead", "EvalFile", "Clear Hash", "UseNullMove"] {
         assert!(lines.iter().any(|line| line.starts_with(&format!("option name {name} type"))), "{name}");
     }
     engine.tell("quit");
@@ -129,4 +132,36 @@ fn at_the_end_of_the_input_a_bounded_search_is_finished() {
     std::io::Read::read_to_string(&mut output, &mut told).unwrap();
     assert!(told.contains("info depth 7 ") && told.contains("bestmove "), "{told}");
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_network_is_read_from_a_file_and_a_bad_one_leaves_the_engine_as_it_was() {
+    let set = FeatureSet::parse("ALL").unwrap();
+    let network = Network::random(set, Shape { l1: 16, l2: 8, extra: 0, buckets: 1 }, 1).unwrap();
+    let folder = std::env::temp_dir().join(format!("tabiya-engine-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (good, bad) = (folder.join("good.nnue"), folder.join("bad.nnue"));
+    std::fs::write(&good, network.write()).unwrap();
+    std::fs::write(&bad, &network.write()[..1000]).unwrap();
+    let mut engine = Process::start();
+    let last_line = |engine: &mut Process, file: &str| {
+        engine.tell(&format!("setoption name EvalFile value {file}"));
+        engine.tell("ucinewgame\ngo nodes 2000");
+        let mut lines = engine.hear("bestmove");
+        lines.retain(|line| line.starts_with("info depth"));
+        let line = lines.pop().unwrap();
+        let score = line.split(" score ").nth(1).unwrap().split(" nodes").next().unwrap().to_owned();
+        (score, line.split(" pv ").nth(1).unwrap().to_owned())
+    };
+    let by_hand = last_line(&mut engine, "<empty>");
+    let learned = last_line(&mut engine, good.to_str().unwrap());
+    assert_ne!(by_hand, learned);
+    engine.tell(&format!("setoption name EvalFile value {}", bad.display()));
+    assert!(engine.hear("info string").pop().unwrap().contains("cut short"));
+    engine.tell("ucinewgame\ngo nodes 2000");
+    let line = engine.hear("bestmove").into_iter().rfind(|line| line.starts_with("info depth")).unwrap();
+    assert!(line.contains(&format!(" score {} ", learned.0)), "{line}");
+    engine.tell("quit");
+    engine.ends_well();
+    std::fs::remove_dir_all(&folder).unwrap();
 }

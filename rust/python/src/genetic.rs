@@ -109,7 +109,7 @@ impl Genome {
 #[pyclass(module = "tabiya._core", frozen)]
 #[derive(Clone, Default)]
 pub struct StopFlag {
-    flag: Arc<AtomicBool>,
+    pub flag: Arc<AtomicBool>,
 }
 
 #[pymethods]

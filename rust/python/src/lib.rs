@@ -3,8 +3,10 @@
 mod arrays;
 mod board;
 mod encoders;
+mod engine;
 mod errors;
 mod extraction;
+mod feature_report;
 mod features;
 mod games;
 mod genetic;
@@ -21,7 +23,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     board::register(module)?;
     encoders::register(module)?;
     extraction::register(module)?;
+    feature_report::register(module)?;
     features::register(module)?;
+    module.add_class::<engine::SearchEngine>()?;
     module.add_class::<games::Games>()?;
     genetic::register(module)?;
     network::register(module)?;

@@ -38,6 +38,9 @@ UNLABELLED = 32_767
 
 FITTED_SCALE = 193.0
 """`fit_scale` of Stockfish 15.1 at depth 5 on 8,434,428 plies of games between players of 2600 and more."""
+DRAWS_AT_EQUALITY = 0.55
+DRAW_FALL = 1.6
+"""The draws of the same games: `DRAWS_AT_EQUALITY` × (4 p (1 − p)) ^ `DRAW_FALL` where p is expected."""
 SCALES = {"natural": 400.0, "base10": 400.0 / math.log(10.0), "fitted": FITTED_SCALE}
 
 Scale: TypeAlias = str | float
@@ -74,6 +77,19 @@ def centipawns(
         cp = scale_value(scale) * (np.log(share) - np.log1p(-share))
     cp = np.clip(cp, -limit, limit)
     return cp if isinstance(p, np.ndarray) else float(cp)
+
+
+def win_draw_loss(cp: float) -> tuple[float, float, float]:
+    """The chances of the side from whose view `cp` is given; win and half the draw are `win_probability`.
+
+    Draws are likeliest where the sides are equal. Mate scores do not pass through here.
+    """
+    expected = 0.5 + 0.5 * math.tanh(0.5 * cp / FITTED_SCALE)
+    # A draw cannot be likelier than what it leaves to the expected score.
+    draw = min(
+        DRAWS_AT_EQUALITY * (4 * expected * (1 - expected)) ** DRAW_FALL, 2 * min(expected, 1 - expected)
+    )
+    return expected - draw / 2, draw, 1 - expected - draw / 2
 
 
 def mate_probability(moves: int) -> float:

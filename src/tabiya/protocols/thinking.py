@@ -13,7 +13,7 @@ from collections.abc import Callable
 from tabiya._core import Board
 from tabiya.player import Decision, Limit, Player
 
-_STOP_AGAIN_SECONDS = 0.02
+_STOP_AGAIN_SECONDS = 0.004
 
 
 class Thought:

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from tabiya import __version__
 from tabiya._core import Board
-from tabiya.player import Decision, Limit, Player, PlayerOption
+from tabiya.player import Decision, Limit, Player, PlayerOption, Report
 from tabiya.protocols.lines import LineWriter, converse
 from tabiya.protocols.scores import Centipawns, mate_in, shown_score
 from tabiya.protocols.thinking import Thought
@@ -55,6 +55,10 @@ class UciServer:
         self._thought: Thought | None = None
         self._pondered: tuple[Board, Limit] | None = None
         self._show_wdl = False
+        self._noted = False
+        # The last line told of the search under way.
+        self._told: Report | None = None
+        player.report = self._report
 
     def handle(self, line: str) -> bool:
         """Obey one line; False once it was `quit`."""
@@ -91,6 +95,9 @@ class UciServer:
         self._write("uciok")
 
     def _isready(self, _words: list[str]) -> None:
+        if self._player.note and not self._noted:
+            self._noted = True
+            self._say(self._player.note)
         self._write("readyok")
 
     def _debug(self, _words: list[str]) -> None:
@@ -116,6 +123,7 @@ class UciServer:
             return
         self._settle()
         self._player.set_option(name, "" if value == "<empty>" else value)
+        self._noted = False
 
     def _position(self, words: list[str]) -> None:
         at = words.index("moves") if "moves" in words else len(words)
@@ -199,6 +207,7 @@ class UciServer:
         self._think(board, limit, held=limit.infinite)
 
     def _think(self, board: Board, limit: Limit, held: bool) -> None:
+        self._told = None
         self._thought = Thought(self._player, board, limit, self._answer, held)
         self._thought.start()
 
@@ -218,9 +227,16 @@ class UciServer:
             self._say(f"{self._player.name} failed: {answer}")
             self._write("bestmove 0000")
             return
-        self._write(info_line(answer, shown_score(answer, self._centipawns), self._show_wdl))
+        # A player that reported its last word already need not repeat it.
+        if self._told is None or (self._told.pv, self._told.depth) != (answer.pv, answer.depth):
+            self._write(info_line(answer, shown_score(answer, self._centipawns), self._show_wdl))
         ponder = f" ponder {answer.pv[1]}" if len(answer.pv) > 1 and answer.pv[0] == answer.move else ""
         self._write(f"bestmove {answer.move}{ponder}")
+
+    def _report(self, report: Report) -> None:
+        if report.line == 1:
+            self._told = report
+        self._write(report_line(report, self._show_wdl))
 
     def _say(self, text: str) -> None:
         self._write("info string " + " ".join(text.split()))
@@ -244,17 +260,39 @@ def info_line(decision: Decision, score: float | None, show_wdl: bool) -> str:
     words = ["info"]
     if decision.depth is not None:
         words.append(f"depth {decision.depth}")
-    if score is not None:
-        words.append(f"score {_spoken_score(score)}")
-    if show_wdl and decision.wdl is not None:
-        win, draw = round(1000 * decision.wdl[0]), round(1000 * decision.wdl[1])
-        words.append(f"wdl {win} {draw} {1000 - win - draw}")
-    words.append(f"nodes {decision.nodes}")
-    if decision.seconds > 0:
-        words.append(f"nps {round(decision.nodes / decision.seconds)}")
-    words.append(f"time {round(1000 * decision.seconds)}")
+    words += _opinion(score, decision.wdl if show_wdl else None)
+    words += _effort(decision.nodes, decision.seconds, None)
     words.append("pv " + " ".join(decision.pv or (decision.move,)))
     return " ".join(words)
+
+
+def report_line(report: Report, show_wdl: bool) -> str:
+    """What a player tells while it thinks, as one `info` line."""
+    words = [f"info depth {report.depth}"]
+    if report.seldepth is not None:
+        words.append(f"seldepth {report.seldepth}")
+    words.append(f"multipv {report.line}")
+    words += _opinion(report.score, report.wdl if show_wdl else None)
+    words += _effort(report.nodes, report.seconds, report.hashfull)
+    words.append("pv " + " ".join(report.pv))
+    return " ".join(words)
+
+
+def _opinion(score: float | None, wdl: tuple[float, float, float] | None) -> list[str]:
+    words = [] if score is None else [f"score {_spoken_score(score)}"]
+    if wdl is not None:
+        win, draw = round(1000 * wdl[0]), round(1000 * wdl[1])
+        words.append(f"wdl {win} {draw} {1000 - win - draw}")
+    return words
+
+
+def _effort(nodes: int, seconds: float, hashfull: int | None) -> list[str]:
+    words = [f"nodes {nodes}"]
+    if seconds > 0:
+        words.append(f"nps {round(nodes / seconds)}")
+    if hashfull is not None:
+        words.append(f"hashfull {hashfull}")
+    return [*words, f"time {round(1000 * seconds)}"]
 
 
 def _spoken_score(score: float) -> str:
@@ -263,7 +301,9 @@ def _spoken_score(score: float) -> str:
 
 
 def _option_line(option: PlayerOption) -> str:
-    words = [f"option name {option.name} type {option.kind} default {option.default or '<empty>'}"]
+    words = [f"option name {option.name} type {option.kind}"]
+    if option.kind != "button":
+        words.append(f"default {option.default or '<empty>'}")
     if option.low is not None:
         words.append(f"min {option.low}")
     if option.high is not None:

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from tabiya import __version__
 from tabiya._core import Board, IllegalError
-from tabiya.player import Decision, Player, PlayerOption
+from tabiya.player import Decision, Player, PlayerOption, Report
 from tabiya.protocols.lines import LineWriter, converse
 from tabiya.protocols.scores import Centipawns, mate_in, shown_score
 from tabiya.protocols.thinking import Thought
@@ -63,6 +63,7 @@ class XboardServer:
         """True for White, False for Black, None in force mode."""
         self._over = False
         self._post = False
+        player.report = self._report
         self._last: Decision | None = None
         self._thought: Thought | None = None
         self._pings: list[str] = []
@@ -218,7 +219,9 @@ class XboardServer:
     def _move(self, decision: Decision) -> None:
         self._last = decision
         if self._post:
-            self._write(post_line(decision, shown_score(decision, self._centipawns)))
+            score = shown_score(decision, self._centipawns)
+            line = decision.pv or (decision.move,)
+            self._write(post_line(decision.depth, score, decision.seconds, decision.nodes, line))
         if decision.wants == "resign":
             self._write("resign")
             self._over = True
@@ -228,6 +231,11 @@ class XboardServer:
         if decision.wants == "draw":
             self._write("offer draw")
         self._claim()
+
+    def _report(self, report: Report) -> None:
+        """Thinking output on the way; the last line comes with the move."""
+        if self._post and report.line == 1:
+            self._write(post_line(report.depth, report.score, report.seconds, report.nodes, report.pv))
 
     def _claim(self) -> bool:
         """Tell the result if the game is over or a draw can be claimed."""
@@ -346,7 +354,9 @@ class XboardServer:
     )  # fmt: skip
 
 
-def post_line(decision: Decision, score: float | None) -> str:
+def post_line(
+    depth: int | None, score: float | None, seconds: float, nodes: int, line: tuple[str, ...]
+) -> str:
     """Thinking output: depth, score in centipawns, time in centiseconds, nodes, line.
 
     The field for the score cannot be left empty; a player without one shows 0.
@@ -355,8 +365,7 @@ def post_line(decision: Decision, score: float | None) -> str:
     shown = round(score or 0.0)
     if mate is not None:
         shown = mate + (_XBOARD_MATE if mate > 0 else -_XBOARD_MATE)
-    line = " ".join(decision.pv or (decision.move,))
-    return f"{decision.depth or 1} {shown} {round(100 * decision.seconds)} {decision.nodes} {line}"
+    return f"{depth or 1} {shown} {round(100 * seconds)} {nodes} {' '.join(line)}"
 
 
 def _option_text(option: PlayerOption) -> str:
@@ -367,6 +376,8 @@ def _option_text(option: PlayerOption) -> str:
     if option.kind == "combo":
         shown = (f"*{each}" if each == option.default else each for each in option.choices)
         return f"{option.name} -combo {' /// '.join(shown)}"
+    if option.kind == "button":
+        return f"{option.name} -button"
     return f"{option.name} -string {option.default}"
 
 

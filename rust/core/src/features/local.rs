@@ -121,6 +121,21 @@ impl Local {
         }
     }
 
+    /// The table of a context if one piece holds at most one feature and shares it with no other.
+    ///
+    /// Then a change is a look into the table for each piece that went or came: see `Plain`.
+    #[inline]
+    pub fn plain(&self, context: usize, view: Color) -> Option<Plain<'_>> {
+        match &self.terms[..] {
+            [Term { shared: None, features, .. }] => {
+                let (side, turn) = orientation(view);
+                let cells = features[context * CELLS..].first_chunk()?;
+                Some(Plain { cells, side, turn })
+            }
+            _ => None,
+        }
+    }
+
     /// Every active feature of a placement.
     #[inline]
     pub fn active(&self, pieces: &Pieces, view: Color, emit: &mut Vec<u32>) {
@@ -145,6 +160,28 @@ impl Local {
             let start = emit.len();
             seen[..count].iter().for_each(|&at| term.emit(at, start, emit));
         }
+    }
+}
+
+/// One view of one context of a set in which every piece stands for itself.
+pub struct Plain<'a> {
+    cells: &'a [u32; CELLS],
+    side: u8,
+    turn: u8,
+}
+
+impl Plain<'_> {
+    /// The features of a few pieces, and how many they are.
+    #[inline]
+    pub fn features<const FEW: usize>(&self, pieces: &[Standing], out: &mut [u32; FEW]) -> usize {
+        let mut count = 0;
+        for piece in pieces.iter().take(FEW) {
+            let cell = usize::from(piece.kind ^ self.side) * 64 + usize::from(piece.square ^ self.turn);
+            let feature = self.cells[cell];
+            out[count] = feature;
+            count += usize::from(feature != NOBODY);
+        }
+        count
     }
 }
 

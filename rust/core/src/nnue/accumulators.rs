@@ -16,6 +16,8 @@ use super::kernel::{Kernel, Scratch};
 use super::network::Network;
 use crate::features::{Changes, Gather, Pieces, compare};
 
+/// A move changes at most so many squares on either side; captures and answers in between add a few.
+const FEW: usize = 8;
 /// Room for a line of so many moves is made at once; longer lines make more.
 const PLIES: usize = 256;
 
@@ -194,8 +196,18 @@ impl Accumulators {
                     Pieces::difference(old, &pieces, gone, come);
                     *compared = ply;
                 }
-                local.changes(context, view, (old, gone), (&pieces, come), added, removed);
-                self.kernel.update(&before[slot(ply)..][..width], target, &network.weights, added, removed);
+                let source = &before[slot(ply)..][..width];
+                let few = gone.as_slice().len() <= FEW && come.as_slice().len() <= FEW;
+                if let (true, Some(plain)) = (few, local.plain(context, view)) {
+                    // Lists that never leave the stack: what the search does a million times a second.
+                    let (mut added, mut removed) = ([0; FEW], [0; FEW]);
+                    let (come, gone) = (come.as_slice(), gone.as_slice());
+                    let (more, less) = (plain.features(come, &mut added), plain.features(gone, &mut removed));
+                    self.kernel.update(source, target, &network.weights, &added[..more], &removed[..less]);
+                } else {
+                    local.changes(context, view, (old, gone), (&pieces, come), added, removed);
+                    self.kernel.update(source, target, &network.weights, added, removed);
+                }
             }
             None => {
                 let at = side * local.contexts() + context;

@@ -10,7 +10,9 @@ mod file;
 mod kernel;
 mod network;
 mod quantise;
+mod random;
 mod shape;
+pub mod usage;
 
 pub use accumulators::Accumulators;
 pub use kernel::Kernel;

@@ -101,6 +101,18 @@ impl Board {
         self.by_role[role]
     }
 
+    /// Pawns to kings, of both colours.
+    #[inline]
+    pub fn roles(&self) -> [Bitboard; 6] {
+        self.by_role
+    }
+
+    /// White's pieces and Black's.
+    #[inline]
+    pub fn colors(&self) -> [Bitboard; 2] {
+        self.by_color
+    }
+
     #[inline]
     pub fn color(&self, color: Color) -> Bitboard {
         self.by_color[side(color)]

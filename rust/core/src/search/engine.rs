@@ -12,6 +12,7 @@ use super::board::Board;
 use super::driver::Info;
 use super::evaluate::Evaluate;
 use super::history::Histories;
+use super::lag::Lag;
 use super::limits::{Deadline, Limits};
 use super::node::{RootMove, Search, Shared};
 use super::score::INFINITE;
@@ -21,7 +22,7 @@ use crate::move_code::MoveCode;
 
 pub const DEFAULT_HASH: usize = 16;
 /// Deep lines need more stack than a thread gets by default.
-const STACK: usize = 16 << 20;
+pub const STACK: usize = 16 << 20;
 
 /// One line of play with its score.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +55,7 @@ struct Worker<E> {
 pub struct Engine<E> {
     table: Table,
     workers: Vec<Worker<E>>,
+    lag: Lag,
     pub techniques: Techniques,
     /// How many best lines to find.
     pub lines: usize,
@@ -64,6 +66,7 @@ impl<E: Evaluate + Clone> Engine<E> {
         Engine {
             table: Table::new(DEFAULT_HASH),
             workers: vec![Worker { evaluator, histories: Histories::default() }],
+            lag: Lag::default(),
             techniques: Techniques::default(),
             lines: 1,
         }
@@ -82,6 +85,10 @@ impl<E: Evaluate + Clone> Engine<E> {
         });
     }
 
+    pub fn evaluator(&self) -> &E {
+        &self.workers[0].evaluator
+    }
+
     /// Use another evaluation, and forget what was learnt with the old one.
     pub fn set_evaluator(&mut self, evaluator: E) {
         for worker in &mut self.workers {
@@ -92,6 +99,7 @@ impl<E: Evaluate + Clone> Engine<E> {
 
     /// Forget everything, as before a new game.
     pub fn clear(&mut self) {
+        self.lag = Lag::default();
         self.table.clear();
         for worker in &mut self.workers {
             worker.histories.clear();
@@ -137,6 +145,11 @@ impl<E: Evaluate + Clone> Engine<E> {
         if roots.is_empty() {
             return Outcome { lines: Vec::new(), depth: 0, nodes: 0 };
         }
+        let mut limits = *limits;
+        if let Some(clock) = &limits.clock {
+            limits.overhead = limits.overhead.max(self.lag.learn(clock));
+        }
+        let limits = &limits;
         self.table.grow_older();
         let shared = Shared {
             table: &self.table,
@@ -174,6 +187,9 @@ impl<E: Evaluate + Clone> Engine<E> {
             results.push((depth, search.roots));
             results.extend(handles.into_iter().filter_map(|handle| handle.join().ok()));
         });
+        if let Some(clock) = &limits.clock {
+            self.lag.note(clock, shared.deadline.elapsed());
+        }
         decide(results, shared.lines, shared.total_nodes())
     }
 }

@@ -31,7 +31,7 @@ const HORIZON: f64 = 24.0;
 const INCREMENT_SHARE: f64 = 0.85;
 /// Overheads kept in reserve, and the most of a clock that they may take.
 const RESERVED_OVERHEADS: f64 = 12.0;
-const MOST_RESERVED: f64 = 0.6;
+const MOST_RESERVED: f64 = 0.75;
 /// No move takes more than this share of what is left, nor this many times its plan.
 const MOST_OF_CLOCK: f64 = 0.6;
 const MOST_OF_PLAN: f64 = 4.0;
@@ -86,7 +86,9 @@ fn usable(time: Duration, overhead: Duration) -> Duration {
 fn plan(clock: &Clock, overhead: Duration) -> (Duration, Duration) {
     let moves = clock.moves_to_go.map_or(HORIZON, |moves| f64::from(moves.clamp(1, 40)));
     // A busy machine may lose the overhead several times in a row: that much stays on the clock if it can.
-    let reserve = overhead.mul_f64(RESERVED_OVERHEADS).min(clock.left.mul_f64(MOST_RESERVED));
+    // And what each of the moves to come loses beyond its increment must be there when it comes.
+    let deficit = overhead.saturating_sub(clock.increment).mul_f64(moves);
+    let reserve = (overhead.mul_f64(RESERVED_OVERHEADS) + deficit).min(clock.left.mul_f64(MOST_RESERVED));
     let left = usable(clock.left, reserve).as_secs_f64();
     let increment = clock.increment.saturating_sub(overhead).as_secs_f64();
     let plan = left / moves + INCREMENT_SHARE * increment;

@@ -1,11 +1,11 @@
 //! The alpha-beta search: an engine for any evaluation.
 //!
 //! One idea per file. `board`, `piece`, `zobrist`, `generate` and `exchange`
-//! are the position as a search needs it; `table` and `history` are what is
-//! remembered; `picker` orders moves; `margins` has the numbers; `alphabeta`,
+//! are the position as a search needs it; `table` (in `large_pages`) and `history` are
+//! what is remembered; `picker` orders moves; `margins` has the numbers; `alphabeta`,
 //! `shortcuts`, `lessons` and `quiesce` are a node; `driver` deepens; `limits`
-//! stops; `engine` is the door. `evaluate` says what an evaluation is, and
-//! `handmade` is one.
+//! and `lag` stop; `engine` is the door. `evaluate` says what an evaluation is;
+//! `handmade` is one, `learned` is a network's.
 
 mod alphabeta;
 pub mod board;
@@ -16,6 +16,9 @@ pub mod exchange;
 pub mod generate;
 pub mod handmade;
 mod history;
+mod lag;
+mod large_pages;
+pub mod learned;
 mod lessons;
 pub mod limits;
 mod margins;
@@ -34,6 +37,7 @@ pub use driver::Info;
 pub use engine::{Engine, Line, Outcome};
 pub use evaluate::{Evaluate, EvaluateChess, Mirror};
 pub use handmade::Handmade;
+pub use learned::{Evaluator, Learned};
 pub use limits::{Clock, Limits};
 pub use score::Verdict;
 pub use techniques::Techniques;

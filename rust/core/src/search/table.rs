@@ -8,6 +8,7 @@
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use super::generate::NO_MOVE;
+use super::large_pages::{Large, Zero};
 use crate::move_code::MoveCode;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,8 +90,11 @@ struct Slot {
 #[repr(align(64))]
 struct Bucket([Slot; SLOTS]);
 
+// SAFETY: atomic integers, of which zero is a value.
+unsafe impl Zero for Bucket {}
+
 pub struct Table {
-    buckets: Vec<Bucket>,
+    buckets: Large<Bucket>,
     age: AtomicU8,
 }
 
@@ -101,12 +105,11 @@ impl Table {
     }
 
     fn with_buckets(count: usize) -> Table {
-        let buckets = (0..count.max(1)).map(|_| Bucket::default()).collect();
-        Table { buckets, age: AtomicU8::new(0) }
+        Table { buckets: Large::zeros(count), age: AtomicU8::new(0) }
     }
 
     pub fn clear(&mut self) {
-        for bucket in &mut self.buckets {
+        for bucket in self.buckets.iter_mut() {
             *bucket = Bucket::default();
         }
         self.age = AtomicU8::new(0);

@@ -10,16 +10,56 @@ const LANES: usize = 32;
 
 #[target_feature(enable = "popcnt,avx512f,avx512bw")]
 pub unsafe fn update(source: &[i16], target: &mut [i16], rows: &[i16], added: &[u32], removed: &[u32]) {
-    let width = target.len();
-    let mut at = 0;
     // SAFETY: the caller checked that every row lies in the matrix, and `at` + a tile in the width.
     unsafe {
+        match (added, removed) {
+            (&[a], &[b]) => return few(source, target, rows, [a], [b]),
+            (&[a], &[b, c]) => return few(source, target, rows, [a], [b, c]),
+            (&[a, b], &[c, d]) => return few(source, target, rows, [a, b], [c, d]),
+            _ => {}
+        }
+        let width = target.len();
+        let mut at = 0;
         while at + 8 * LANES <= width {
             tile::<8>(source, target, rows, added, removed, at);
             at += 8 * LANES;
         }
         while at < width {
             tile::<2>(source, target, rows, added, removed, at);
+            at += 2 * LANES;
+        }
+    }
+}
+
+/// The moves that most moves are: a piece goes, or takes, or a few did; everything in one pass.
+#[inline]
+#[target_feature(enable = "popcnt,avx512f,avx512bw")]
+unsafe fn few<const ADDED: usize, const REMOVED: usize>(
+    source: &[i16],
+    target: &mut [i16],
+    rows: &[i16],
+    added: [u32; ADDED],
+    removed: [u32; REMOVED],
+) {
+    let width = target.len();
+    // SAFETY: see `update`; the width is a multiple of two registers.
+    unsafe {
+        let row = |feature: u32| rows.as_ptr().add(feature as usize * width);
+        let (added, removed) = (added.map(row), removed.map(row));
+        let (from, to) = (source.as_ptr(), target.as_mut_ptr());
+        let load = |start: *const i16, at: usize| _mm512_loadu_si512(start.add(at).cast());
+        let mut at = 0;
+        while at < width {
+            for half in [at, at + LANES] {
+                let mut sum = load(from, half);
+                for start in added {
+                    sum = _mm512_add_epi16(sum, load(start, half));
+                }
+                for start in removed {
+                    sum = _mm512_sub_epi16(sum, load(start, half));
+                }
+                _mm512_storeu_si512(to.add(half).cast(), sum);
+            }
             at += 2 * LANES;
         }
     }

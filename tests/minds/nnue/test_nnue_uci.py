@@ -1,0 +1,101 @@
+"""`tabiya uci nnue` as a process: info lines, options, long games, and an end when told to."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import chess
+import chess.engine
+
+SHUFFLE = ["g1f3", "g8f6", "f3g1", "f6g8"]
+
+
+def told(*lines: str, wait: str | None = "bestmove") -> list[str]:
+    """What the engine says to these lines; `quit` follows once `wait` was heard."""
+    command = [sys.executable, "-m", "tabiya", "uci", "nnue"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as engine:
+        assert engine.stdin is not None
+        assert engine.stdout is not None
+        engine.stdin.write("\n".join(lines) + "\n")
+        engine.stdin.flush()
+        heard = []
+        while wait is not None:
+            line = engine.stdout.readline()
+            assert line, heard
+            heard.append(line.rstrip("\n"))
+            if line.startswith(wait):
+                break
+        rest, _ = engine.communicate("quit\n", timeout=60)
+        assert engine.returncode == 0
+    return heard + rest.splitlines()
+
+
+def test_every_depth_is_told_with_all_that_chess_programs_show() -> None:
+    lines = told("setoption name UCI_ShowWDL value true", "setoption name MultiPV value 2", "go depth 4")
+    infos = [line for line in lines if line.startswith("info depth")]
+    assert [line.split()[2] for line in infos if " multipv 1 " in line] == ["1", "2", "3", "4"]
+    for line in infos:
+        words = line.split()
+        for word in ("seldepth", "multipv", "score", "wdl", "nodes", "hashfull", "time", "pv"):
+            assert word in words, line
+        at = words.index("wdl")
+        assert sum(map(int, words[at + 1 : at + 4])) == 1000
+
+
+def test_a_network_can_be_named_by_option(network: Path) -> None:
+    lines = told(f"setoption name EvalFile value {network}", "isready", "go nodes 500")
+    assert any(line.startswith("info string network small.nnue: ALL -> 2 x 16") for line in lines)
+
+
+def test_options_out_of_range_and_garbage_change_nothing() -> None:
+    lines = told(
+        "setoption name Hash value 0",
+        "setoption name Threads value many",
+        "setoption name EvalFile value /nowhere.nnue",
+        "setoption name Clear Hash",
+        "setoption",
+        "\x00\xff go nowhere",
+        "position fen nonsense",
+        "go depth 2",
+    )
+    complaints = [line for line in lines if line.startswith("info string")]
+    assert any("Hash must lie between 1 and 65536" in line for line in complaints)
+    assert any("Threads must be a whole number" in line for line in complaints)
+    assert any("no network /nowhere.nnue" in line for line in complaints)
+    assert any(line.startswith("bestmove ") for line in lines)
+
+
+def test_a_game_of_three_hundred_moves_is_followed() -> None:
+    board = chess.Board()
+    moves = []
+    # Every fifty moves a pawn steps, so that the game never ends.
+    for number in range(300):
+        pawn = number % 50 == 49
+        step = ("a", "b", "c", "d", "e", "h")[number // 50]
+        for uci in (f"{step}2{step}3", f"{step}7{step}6") if pawn else SHUFFLE[2 * (number % 2) :][:2]:
+            if board.is_legal(chess.Move.from_uci(uci)):
+                board.push_uci(uci)
+                moves.append(uci)
+    assert len(moves) > 560
+    lines = told("position startpos moves " + " ".join(moves), "go depth 3")
+    best = next(line for line in lines if line.startswith("bestmove")).split()[1]
+    assert chess.Move.from_uci(best) in board.legal_moves
+
+
+def test_quit_ends_an_infinite_search() -> None:
+    lines = told("go infinite", wait="info depth 4")
+    assert lines[-1].startswith("bestmove")
+
+
+def test_a_chess_program_plays_two_moves_on_a_short_clock() -> None:
+    with chess.engine.SimpleEngine.popen_uci([sys.executable, "-m", "tabiya", "uci", "nnue"]) as engine:
+        board = chess.Board()
+        limit = chess.engine.Limit(white_clock=0.4, black_clock=0.4, white_inc=0.01, black_inc=0.01)
+        for _ in range(2):
+            played = engine.play(board, limit, info=chess.engine.INFO_ALL)
+            assert played.move is not None
+            assert played.info["depth"] >= 1
+            assert played.info["seldepth"] >= 1
+            board.push(played.move)
