@@ -82,9 +82,7 @@ class Page:
 
     async def minds(self, _request: Request) -> Response:
         listing = await asyncio.to_thread(self.catalogue.listing)
-        return JSONResponse(
-            {"minds": listing, "largest": limits.LARGEST_BODY, "lens": self.explain is not None}
-        )
+        return JSONResponse({"minds": listing, "lens": self.explain is not None})
 
     async def new_game(self, request: Request) -> Response:
         wish = await wishes.read_json(request)

@@ -52,8 +52,8 @@ BY_NAME = {mind.name: mind for mind in MINDS}
 OPENING_PLIES = 10
 OPENING_TEMPERATURE = 0.7
 OPENING_SHARE = 0.8
-"""A mind that does not search would open every game alike. So on its first moves from the usual start it draws
-among the moves that together have this share of its probability."""
+"""A mind that does not search would open every game alike. So on its first moves from the usual start it
+draws among the moves that together have this share of its probability."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def replayed(fen: str, moves: list[str]) -> Board:
 
 
 def asked_board(wish: dict[str, Any]) -> Board:
-    """The position of a request: `fen` (or nothing) and the `moves` from there, with `blank` squares emptied."""
+    """The position of a request: `fen` (or nothing), the `moves` from there, and `blank` squares emptied."""
     board = replayed(wishes.text(wish, "fen", limits.LONGEST_FEN), wishes.moves(wish))
     blank = wishes.squares(wish, "blank")
     return blanked(board, blank) if blank else board

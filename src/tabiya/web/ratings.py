@@ -6,9 +6,8 @@ Read from the JSON files that `tabiya tournament`, `match`, `eval` and
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import chess.pgn
 
@@ -75,7 +74,7 @@ def _games_file(result: Path) -> Path:
 
 def games_of(library: Library, key: str) -> dict[str, Any]:
     """The games of a result: who played, how it ended."""
-    found = []
+    found: list[dict[str, Any]] = []
     with _opened(library, key) as stream:
         while len(found) < MOST_LISTED_GAMES:
             headers = chess.pgn.read_headers(stream)
@@ -111,7 +110,7 @@ def game_of(library: Library, key: str, number: int) -> dict[str, Any]:
     }
 
 
-def _opened(library: Library, key: str) -> io.TextIOBase:
+def _opened(library: Library, key: str) -> TextIO:
     path = _games_file(library.find(".json", key))
     if not path.is_file():
         raise Refusal("the games of this result are not here: they are too many to come along", 404)

@@ -7,7 +7,7 @@ from tabiya.errors import UserError
 _LONGEST = 300
 
 
-class Refusal(UserError):
+class Refusal(UserError):  # noqa: N818 - it names what the page answers
     """Asked for what cannot be had; the sentence goes to the page, where the rest goes on working."""
 
     def __init__(self, sentence: str, status: int = 400) -> None:

@@ -42,7 +42,7 @@ class Room:
         self._look_after()
 
     def act(self, action: Callable[[Game], None]) -> None:
-        """Change the game by what the person asks; a mind that was thinking stops, and thinks anew if it must."""
+        """Change the game by what the person asks; a mind stops and thinks anew if that concerns it."""
         before = list(self.game.board.moves)
         self.game.settle()
         action(self.game)
@@ -52,10 +52,7 @@ class Room:
 
     def changed(self) -> None:
         """Tell everyone, and let whoever is next think."""
-        self.game.version += 1
-        self._news.set()
-        self._news = asyncio.Event()
-        self._watch_flag()
+        self._tell()
         if self.game.to_move is not None and not self.game.paused and self._mind is None:
             self._mind = asyncio.create_task(self._mind_moves())
 

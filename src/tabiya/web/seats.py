@@ -119,7 +119,7 @@ class Seats:
         return self._benches[key]
 
     async def _seat(self, bench: _Bench, choice: Choice, game: str) -> _Seat:
-        """An opened player, the one that knows this game if it is there; opened in a thread, for it takes time."""
+        """An opened player, the one that knows this game if it is there."""
         known = [seat for seat in bench.idle if seat.game == game]
         if known or bench.idle:
             seat = (known or bench.idle)[-1]

@@ -43,8 +43,8 @@ def curves(library: Library, key: str) -> dict[str, Any]:
     """Every figure of a run over its steps."""
     path = library.find(LOG, key)
     reports, notes = read_log(path)
-    names = [name for name in dict.fromkeys(name for each in reports for name in each)]
-    found = {}
+    names = dict.fromkeys(name for each in reports for name in each)
+    found: dict[str, Any] = {}
     for name in names:
         if name in ("step", "seconds") or len(found) >= MOST_CURVES:
             continue
