@@ -18,9 +18,6 @@ from tabiya._core import Board
 from tabiya.player import Decision, Limit, Player, PlayerError, PlayerOption, ScoredMove
 from tabiya.roster import KINDS, open_player
 
-pytest.importorskip("starlette", reason="starlette is not installed")
-pytest.importorskip("uvicorn", reason="uvicorn is not installed")
-
 LADDER = "6k1/8/R7/1R6/8/8/8/K7 w - - 0 1"
 """White mates with Rb7 and Ra8, whatever is answered."""
 
