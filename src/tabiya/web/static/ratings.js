@@ -1,0 +1,74 @@
+// The rating lists, matches and evaluations that were measured, and their games to play through.
+
+import { emptyState } from "./analysis.js";
+import { ask } from "./api.js";
+import { Board } from "./board.js";
+import { h, percent, replace } from "./dom.js";
+import { Moves } from "./moves.js";
+
+const number = (value) => (value === null || value === undefined ? "" : Math.round(value).toLocaleString("en"));
+const ends = (pair) => (Array.isArray(pair) ? pair.map((end) => (end === null ? "∞" : number(end))).join(" to ") : "");
+
+function table(head, rows) {
+  return h("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": head[0] }, h("table", { class: "grid-table" },
+    h("thead", {}, h("tr", {}, head.map((each) => h("th", { scope: "col" }, each)))),
+    h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell, at) => h("td", { class: at ? "figure" : "" }, cell)))))));
+}
+
+export async function mount(root) {
+  const found = await ask("results/ratings");
+  const viewer = h("div", {});
+  let moves = null;
+
+  const games = (entry) => (entry.games_at_hand
+    ? h("button", { type: "button", onclick: () => list(entry) }, "Games")
+    : h("small", {}, "games not at hand"));
+
+  async function list(entry) {
+    try {
+      const answer = await ask(`results/games/${entry.key}`);
+      const select = h("select", { onchange: () => play(entry, select.value) }, answer.games.map((game) =>
+        h("option", { value: game.number }, `${game.white} – ${game.black} ${game.result}`)));
+      replace(viewer, h("h2", {}, `Games of ${entry.name}`), h("label", {}, "Game ", select), h("div", { class: "shown" }));
+      viewer.scrollIntoView({ block: "start" });
+      if (answer.games.length) await play(entry, 0);
+    } catch (error) {
+      replace(viewer, h("p", { class: "problem", role: "alert" }, error.message));
+    }
+  }
+
+  async function play(entry, at) {
+    const place = viewer.querySelector(".shown");
+    try {
+      const game = await ask(`results/game/${entry.key}?number=${at}`);
+      moves?.close();
+      const board = new Board({ label: `${game.white} against ${game.black}` });
+      moves = new Moves(() => board.set(moves.fen, { last: moves.last }));
+      moves.set(game.start_fen, game.moves);
+      moves.walk(0);
+      replace(place, h("div", { class: "table" }, h("div", {}, board.element), h("div", { class: "right" },
+        h("p", { class: "status" }, `${game.white} – ${game.black} ${game.result}`), moves.element)));
+    } catch (error) {
+      replace(place, h("p", { class: "problem", role: "alert" }, error.message));
+    }
+  }
+
+  const lists = found.lists.map((each) => h("section", {},
+    h("h2", {}, each.question ?? each.name), h("p", {}, each.verdict ?? "", " ", games(each)),
+    table(["Player", "Rating", "95 %", "Games", "Score"], each.players.map((player) => [
+      player.name + (player.anchored ? " (anchor)" : ""), number(player.rating), ends(player.rating_95), number(player.games),
+      player.score_share === null || player.score_share === undefined ? "" : percent(player.score_share)]))));
+  const matches = found.matches.length ? [h("h2", {}, "Matches"), table(["Match", "Elo", "95 %", "Games", "+ = −", ""], found.matches.map((each) => [
+    h("div", {}, h("strong", {}, each.players.join(" – ")), h("br"), h("small", {}, each.verdict ?? each.question ?? "")),
+    number(each.elo), ends(each.elo_95), number(each.games), [each.wins, each.draws, each.losses].join(" "), games(each)]))] : [];
+  const figures = (each) => Object.entries(each.figures).slice(0, 6).map(([name, value]) =>
+    `${name.replaceAll("_", " ")} ${Number.isInteger(value) ? value.toLocaleString("en") : value.toFixed(3)}`).join(", ");
+  const evaluations = found.evaluations.length ? [h("h2", {}, "Without games"), table(["Player", "Question", "Figures"], found.evaluations.map((each) => [
+    each.player, each.question ?? "", h("span", { class: "figures" }, figures(each))]))] : [];
+  const nothing = lists.length + matches.length + evaluations.length === 0;
+  replace(root, h("h1", {}, "Ratings"),
+    nothing ? emptyState("Nothing was measured yet. ", h("code", {}, "tabiya tournament resnet turing random --games 20 --out results/list"), " makes a rating list that is shown here.") : null,
+    lists, !nothing && !lists.length ? emptyState("There is no rating list yet; ", h("code", {}, "tabiya tournament"), " makes one.") : null,
+    matches, evaluations, viewer);
+  return () => moves?.close();
+}
