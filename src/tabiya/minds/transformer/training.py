@@ -1,0 +1,385 @@
+"""One training run of the transformer: from tables on the device to checkpoints, resumable at any step.
+
+A run is a folder: `config.json`, `log.jsonl`, the newest checkpoints, and the
+network as ONNX beside the last, so that `transformer:FOLDER` plays it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tabiya.data.shards import Split
+from tabiya.errors import UserError
+from tabiya.files import refuse_other_settings, replacing
+from tabiya.learn.checkpoint import (
+    checkpoint_path,
+    keep_last,
+    load_checkpoint,
+    load_weights,
+    newest_checkpoint,
+    optimizer_groups,
+    restore,
+    save_checkpoint,
+    state_tensors,
+)
+from tabiya.learn.config import config_to_dict, load_config
+from tabiya.learn.feed import NothingThereError, Source
+from tabiya.learn.log import RunLog
+from tabiya.learn.muon import Muon
+from tabiya.learn.schedule import Ema, learning_rate
+from tabiya.learn.stepper import Stepper
+from tabiya.learn.token_tables import Ratings, TokenFeed, TokenTable, load_tokens
+from tabiya.minds.transformer.loss import first_pass, second_pass, summed
+from tabiya.minds.transformer.network import Transformer, parameter_count
+from tabiya.minds.transformer.plan import TransformerTraining, stage_ends
+from tabiya.minds.transformer.reader import Reader, SecondReader, refined_rows, split_outputs
+from tabiya.minds.transformer.refinement import Slots, likeliest
+from tabiya.minds.transformer.rights import move_squares
+from tabiya.minds.transformer.tokens import mirrored_moves, renumbered
+
+VALIDATION_ROWS = 1 << 15
+"""Held-out positions of each source that a validation looks at."""
+
+
+class Run:
+    """A run in its folder: made new, or picked up where its newest checkpoint stands."""
+
+    def __init__(self, config: TransformerTraining, folder: Path) -> None:
+        if config.device == "cuda" and not torch.cuda.is_available():
+            raise UserError('no CUDA device here: set device = "cpu", or train where there is a GPU')
+        self.config, self.folder = config, folder
+        self.device = torch.device(config.device)
+        folder.mkdir(parents=True, exist_ok=True)
+        self._remember_config()
+        torch.manual_seed(config.seed)
+        torch.set_float32_matmul_precision("high")
+        self.network = self.new_network()
+        self.ema = Ema(self.network, config.ema_decay)
+        self.optimizer = self._new_optimizer()
+        self.step = 0
+        newest = newest_checkpoint(folder)
+        if newest is not None:
+            tensors, metadata = load_checkpoint(newest, config.device)
+            restore(self.network, self.ema, self.optimizer, tensors, metadata["optimizer"])
+            self.step = int(metadata["step"])
+        elif config.start_from is not None:
+            load_weights(self.network, load_checkpoint(config.start_from, config.device)[0])
+            self.ema = Ema(self.network, config.ema_decay)
+        self.squares = move_squares().to(self.device)
+        self.reader = self.compiled(Reader(self.network))
+        self.second_reader = self.compiled(SecondReader(self.network))
+
+    @property
+    def captures(self) -> bool:
+        """Whether a step is captured as a CUDA graph."""
+        return self.config.compile and self.device.type == "cuda"
+
+    def compiled(self, module: nn.Module) -> nn.Module:
+        """The module as the run computes it."""
+        if not self.config.compile:
+            return module
+        # Not dynamic: the first and the second pass have each their own size, and keep it.
+        made: Any = torch.compile(module, dynamic=False, mode=self.config.compile_mode)
+        return made  # type: ignore[no-any-return]
+
+    def _remember_config(self) -> None:
+        path = self.folder / "config.json"
+        mine = config_to_dict(self.config)
+        if path.exists():
+            refuse_other_settings(self.folder, json.loads(path.read_text()), mine)
+            return
+        with replacing(path) as part:
+            part.write_text(json.dumps(mine, indent=1) + "\n")
+
+    def new_network(self) -> Transformer:
+        """A network of the run's shape with fresh weights."""
+        config = self.config
+        network = Transformer(config.shape).to(self.device)
+        return network.compute(config.attention, config.padded_rows, config.wide_stream or not config.bf16)
+
+    def _new_optimizer(self) -> torch.optim.Optimizer:
+        config = self.config
+        inner = [*self.network.blocks.parameters(), *self.network.wires.parameters()]
+        tower = [p for p in inner if p.ndim == 2]
+        kept = {id(p) for p in tower}
+        heads = [
+            p
+            for name, p in self.network.named_parameters()
+            if p.ndim == 2 and id(p) not in kept and not name.startswith("embedding.")
+        ]
+        kept |= {id(p) for p in heads}
+        groups: list[dict[str, Any]] = [
+            {"params": tower, "weight_decay": config.weight_decay},
+            {"params": heads, "weight_decay": config.weight_decay},
+            {"params": [p for p in self.network.parameters() if id(p) not in kept], "weight_decay": 0.0},
+        ]
+        # A captured step reads the rate from the device, where each step's is written before it.
+        rate: Any = config.peak_rate
+        if self.device.type == "cuda":
+            rate = torch.tensor(config.peak_rate, device=self.device)
+        if config.optimizer == "muon":
+            groups[0]["matrices"] = True
+            return Muon(groups, lr=rate)
+        if self.device.type == "cpu":
+            return torch.optim.AdamW(groups, lr=rate)
+        return torch.optim.AdamW(groups, lr=rate, fused=True, capturable=True)
+
+    def train(self, minutes: float | None = None) -> dict[str, Any]:
+        """Train to the last step, or until the minutes are over; the last report's figures."""
+        config = self.config
+        always = [self.load(source, "train") for source in config.sources]
+        stages = [self.load(bucket.source, "train", bucket.ratings) for bucket in config.curriculum]
+        feeds = [self.feed([table, *always], number) for number, table in enumerate(stages)]
+        feeds = feeds or [self.feed(always)]
+        ends = [config.steps]
+        if stages:
+            drawn = [feed.counts[0] for feed in feeds]
+            ends = stage_ends(config.curriculum, [len(table) for table in stages], drawn, config.steps)
+        held_out = self.held_out()
+        deadline = None if minutes is None else time.monotonic() + minutes * 60
+        figures: dict[str, Any] = {}
+        with self.logged() as log:
+            log.note(f"{parameter_count(self.network):,} parameters; buckets end at steps {ends}")
+            for feed, end in zip(feeds, ends, strict=True):
+                if self.step < end:
+                    log.note(f"to step {end}: {feed.counts} positions of each source in a batch")
+                    figures = self.train_to(end, feed, held_out, log, deadline)
+                if deadline is not None and time.monotonic() > deadline:
+                    break
+        return figures
+
+    @contextmanager
+    def logged(self) -> Iterator[RunLog]:
+        """The run's log, closed at the end."""
+        log = RunLog(self.folder, resumed_at=self.step, steps=self.config.steps)
+        try:
+            yield log
+        finally:
+            log.close()
+
+    def train_to(
+        self,
+        target: int,
+        feed: TokenFeed,
+        held_out: list[TokenTable],
+        log: RunLog,
+        deadline: float | None = None,
+    ) -> dict[str, Any]:
+        """Train up to a step with batches of this feed, or until the deadline."""
+        config = self.config
+        steppers = {twice: Stepper(self.body(feed, twice), capture=self.captures) for twice in (False, True)}
+        figures: dict[str, Any] = {}
+        mark, mark_step = time.monotonic(), self.step
+        while self.step < target:
+            rate = learning_rate(
+                self.step,
+                steps=config.steps,
+                peak=config.peak_rate,
+                warmup_steps=min(config.warmup_steps, config.steps - 1),
+                final_fraction=config.final_fraction,
+                kind=config.schedule,
+            )
+            self._set_rate(rate)
+            self.ema.advance()
+            parts = steppers[self.looks_twice(self.step)](feed.draw(self.step))
+            self.step += 1
+            ends = self.step == target
+            if ends or self.step % config.report_steps == 0:
+                figures = {name: float(value) for name, value in parts.items()}
+                now = time.monotonic()
+                speed = (self.step - mark_step) * config.batch / (now - mark)
+                mark, mark_step = now, self.step
+                log.report(self.step, **figures, rate=rate, positions_per_second=speed)
+            if ends or self.step % config.validate_steps == 0:
+                log.report(self.step, **self.validate(held_out))
+                mark, mark_step = time.monotonic(), self.step
+            over = deadline is not None and time.monotonic() > deadline
+            if ends or over or self.step % config.checkpoint_steps == 0:
+                self.save()
+                mark, mark_step = time.monotonic(), self.step
+            if over:
+                break
+        return figures
+
+    def looks_twice(self, step: int) -> bool:
+        """Whether a part of the step's batch has a second pass."""
+        config = self.config
+        return config.shape.refinement and config.refine_share > 0 and step >= config.refine_from
+
+    def body(self, feed: TokenFeed, twice: bool) -> Any:
+        """A step as the stepper wants it: rows that were drawn in, figures out."""
+        return lambda draws: self.one_step(feed.take(draws), twice)
+
+    def feed(self, tables: list[TokenTable], stage: int = 0) -> TokenFeed:
+        """Batches of these tables: the stage's bucket, if there is one, then the sources."""
+        config = self.config
+        shares = [bucket.share for bucket in config.curriculum[stage : stage + 1]]
+        shares += [source.share for source in config.sources]
+        mirrored = mirrored_moves() if config.mirror else None
+        return TokenFeed(tables, shares, config.batch, config.seed, mirrored)
+
+    def load(self, source: Source, split: Split, ratings: Ratings | None = None) -> TokenTable:
+        """One source's positions on the run's device."""
+        shape = self.config.shape
+        return load_tokens(
+            source,
+            split,
+            self.device,
+            lambda legal, packed: renumbered(legal, packed, shape.flipped),
+            ratings=ratings,
+            history=shape.refinement,
+        )
+
+    def held_out(self) -> list[TokenTable]:
+        """A fixed sample of what is held out of each source and of the last bucket, where anything is."""
+        generator = torch.Generator().manual_seed(0)
+        sample = []
+        wanted: list[tuple[Source, Ratings | None]] = [(source, None) for source in self.config.sources]
+        wanted += [(bucket.source, bucket.ratings) for bucket in self.config.curriculum[-1:]]
+        for source, ratings in wanted:
+            try:
+                table = self.load(source, "validation", ratings)
+            except NothingThereError:
+                continue  # too few to hold any out: it is learned from all the same
+            rows = torch.randperm(len(table), generator=generator)[:VALIDATION_ROWS]
+            sample.append(table.take(rows.to(self.device)))
+        return sample
+
+    def _set_rate(self, rate: float) -> None:
+        for group in self.optimizer.param_groups:
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
+
+    def one_step(self, parts: list[Any], twice: bool) -> dict[str, Tensor]:
+        """Forward, backward, optimizer and average, for one batch; its losses."""
+        self.network.train()
+        figures = self.losses(parts, twice, self.reader, self.second_reader)
+        self.optimizer.zero_grad(set_to_none=True)
+        torch.autograd.backward(figures["loss"])
+        nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
+        self.optimizer.step()
+        self.ema.absorb(self.network)
+        return {name: value.detach() for name, value in figures.items()}
+
+    def losses(
+        self, parts: list[Any], twice: bool, reader: nn.Module, second_reader: nn.Module
+    ) -> dict[str, Tensor]:
+        """The total as `loss`, and what it is made of, for a batch whose rows are the parts in turn."""
+        weights, counts = self.config.loss, [len(part) for part in parts]
+        packed = torch.cat([part.packed for part in parts])
+        mirrors = [part.mirror for part in parts if part.mirror is not None]
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.bf16):
+            tokens, outputs = reader(packed, torch.cat(mirrors) if mirrors else None)
+        total: Tensor = outputs.policy.new_zeros((), dtype=torch.float32)
+        figures: dict[str, Tensor] = {}
+        pieces = split_outputs(outputs, counts)
+        seen = list(torch.split(tokens, counts))
+        for part, piece, own in zip(parts, pieces, seen, strict=True):
+            named = first_pass(piece, own, part, weights, self.squares)
+            added, shown = summed(named, len(part) / len(packed), part.kind)
+            total, figures = total + added, figures | shown
+        if twice:
+            again, shown = self._second(parts, [piece.policy for piece in pieces], seen, second_reader)
+            total, figures = total + again, figures | shown
+        return {"loss": total, **figures}
+
+    def _second(
+        self, parts: list[Any], policies: list[Tensor], seen: list[Tensor], second_reader: nn.Module
+    ) -> tuple[Tensor | float, dict[str, Tensor]]:
+        """The second pass over the first rows of every part that has moves."""
+        sizes = refined_rows([len(part) for part in parts], self.config.refine_share)
+        chosen = [
+            (TokenTable(part.kind, **_rows(part, size)), policy[:size], tokens[:size])
+            for part, policy, tokens, size in zip(parts, policies, seen, sizes, strict=True)
+            if part.legal is not None and size > 0
+        ]
+        if not chosen:
+            return 0.0, {}
+        slots = [likeliest(policy, part.legal, part.again) for part, policy, _ in chosen]
+        joined = Slots(*(torch.cat(each) for each in zip(*slots, strict=True)))
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.bf16):
+            refined = second_reader(torch.cat([tokens for _, _, tokens in chosen]), joined)
+        pieces = torch.split(refined, [len(part) for part, _, _ in chosen])
+        total: Tensor | float = 0.0
+        figures: dict[str, Tensor] = {}
+        for (part, _, _), piece, own in zip(chosen, pieces, slots, strict=True):
+            named = second_pass(piece, own, part, self.config.loss)
+            added, shown = summed(named, len(part) / len(refined), part.kind)
+            total, figures = total + added, figures | shown
+        return total, figures
+
+    @torch.no_grad()
+    def validate(self, held_out: list[TokenTable]) -> dict[str, float]:
+        """The average network's losses on held-out positions."""
+        network = self.averaged()
+        readers = Reader(network), SecondReader(network)
+        twice = self.config.shape.refinement and self.config.refine_share > 0
+        sums: dict[str, float] = {}
+        for table in held_out:
+            size = self.config.batch
+            for start in range(0, len(table), size):
+                part = table.take(torch.arange(start, min(start + size, len(table)), device=self.device))
+                for name, value in self.losses([part], twice, *readers).items():
+                    if name != "loss":
+                        key = f"validation_{name}"
+                        sums[key] = sums.get(key, 0.0) + float(value) * len(part) / len(table)
+        return sums
+
+    def averaged(self) -> Transformer:
+        """The network with its averaged weights, for use; plainly computed."""
+        config = self.config
+        network = Transformer(config.shape).to(self.device)
+        self.ema.copy_to(network)
+        return network.eval()
+
+    def save(self) -> Path:
+        """A checkpoint that training goes on from."""
+        path = checkpoint_path(self.folder, self.step)
+        save_checkpoint(
+            path,
+            state_tensors(model=self.network, ema=self.ema, optimizer=self.optimizer),
+            {
+                "step": self.step,
+                "config": config_to_dict(self.config),
+                "optimizer": optimizer_groups(self.network, self.optimizer),
+            },
+        )
+        keep_last(self.folder, self.config.keep)
+        return path
+
+    def export(self, half: bool = True) -> Path:
+        """The averaged network as an ONNX file with its manifest in the run's folder."""
+        from tabiya.minds.transformer.export import export_network
+
+        path = self.folder / f"step-{self.step:08}.onnx"
+        export_network(self.averaged(), path, half=half, config=config_to_dict(self.config))
+        return path
+
+
+def _rows(part: Any, size: int) -> dict[str, Tensor]:
+    """The first rows of a part's tensors."""
+    return {name: tensor[:size] for name, tensor in vars(part).items() if isinstance(tensor, Tensor)}
+
+
+def train(path: Path, out: Path, minutes: float | None = None, json: bool = False) -> dict[str, Any]:
+    """`tabiya train` for a transformer's config: the run in `out`, from where it stands; its last figures.
+
+    `json`: the figures go to a machine, so nothing else shall be printed by the caller. The network is
+    written as ONNX where the training stops.
+    """
+    run = Run(load_config(path, TransformerTraining), out)
+    figures = run.train(minutes)
+    figures = {"step": run.step, "steps": run.config.steps, **figures}
+    if run.step > 0:
+        figures["network"] = str(run.export())
+    return figures
