@@ -1,6 +1,6 @@
 """Small files to learn from (labels that say who has more wood, a folder of games), and small networks.
 
-The networks are written byte by byte from the format's description, so that playing with them needs no training.
+The networks are written byte by byte from the format's description: playing with them needs no training.
 """
 
 from __future__ import annotations
