@@ -201,8 +201,7 @@ class StreamedFeed:
             like = self._prepare(0, None)
             # One more than are prepared: that of the step at hand is still being copied.
             self._slots = [
-                (Batch(*(tensor.pin_memory() for tensor in like)), torch.cuda.Event())
-                for _ in range(AHEAD + 1)
+                (Batch(*(tensor.pin_memory() for tensor in like)), _event()) for _ in range(AHEAD + 1)
             ]
 
     def draw(self, step: int) -> list[Tensor]:
@@ -244,6 +243,10 @@ class StreamedFeed:
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
+
+
+def _event() -> torch.cuda.Event:
+    return torch.cuda.Event()  # type: ignore[no-untyped-call]
 
 
 def feed_of(
