@@ -171,7 +171,7 @@ def genetic_game(
 
 @final
 class FeatureSet:
-    """What a network sees of a position: an expression of docs/features.md, or the name of one."""
+    """What a network sees of a position: a feature expression, or the name of one (docs/nnue-training.md)."""
 
     def __new__(cls, expression: str) -> FeatureSet: ...
     @staticmethod

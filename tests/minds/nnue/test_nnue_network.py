@@ -67,7 +67,9 @@ def test_an_evaluation_is_the_sums_written_out():
     assert evaluations(network, packed)[0] == pytest.approx(expected, abs=1e-3)
 
 
-def test_large_sets_are_summed_as_small_ones_are(monkeypatch, positions: np.ndarray):
+@pytest.mark.parametrize("columns", [32, 5])
+def test_large_sets_are_summed_as_small_ones_are(columns: int, monkeypatch, positions: np.ndarray):
+    monkeypatch.setattr("tabiya.minds.nnue.network.COLUMNS", columns)
     network = taught(NnueShape(l1=16, l2=8))
     packed = positions[:64]
     rows = torch.from_numpy(network.features.wide_rows(packed, 32))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import math
 from pathlib import Path
@@ -221,3 +222,10 @@ def test_a_config_of_no_known_mind_is_refused(tmp_path: Path, capsys):
 def test_the_configs_at_hand_can_be_read(name: str):
     root = Path(__file__).resolve().parents[3]
     assert load_config(root / "configs" / f"{name}.toml", NnueTraining).shape.features == "ALL"
+
+
+def test_the_page_on_training_says_what_is_so():
+    page = Path(__file__).resolve().parents[3] / "docs" / "nnue-training.md"
+    failed, tried = doctest.testfile(str(page), module_relative=False)
+    assert tried > 5
+    assert failed == 0

@@ -175,7 +175,11 @@ class ResidentFeed:
 
 
 class StreamedFeed:
-    """Makes the rows of coming steps in threads, while the device is busy with this one's."""
+    """Makes the rows of coming steps in threads, while the device is busy with this one's.
+
+    The threads write into pinned memory that was taken at the beginning: only
+    the calling thread speaks to the device, as capturing a step demands.
+    """
 
     kind = "streamed"
 
@@ -192,29 +196,57 @@ class StreamedFeed:
         self._workers = min(4, features.threads)
         self._pool = ThreadPoolExecutor(self._workers)
         self._ready: deque[tuple[int, Future[Batch]]] = deque()
+        self._slots: list[tuple[Batch, torch.cuda.Event]] = []
+        if device.type == "cuda":
+            like = self._prepare(0, None)
+            # One more than are prepared: that of the step at hand is still being copied.
+            self._slots = [
+                (Batch(*(tensor.pin_memory() for tensor in like)), _event()) for _ in range(AHEAD + 1)
+            ]
 
     def draw(self, step: int) -> list[Tensor]:
         if not self._ready or self._ready[0][0] != step:
-            self._ready.clear()  # the first step, or a jump
+            # The first step, or a jump: what was prepared must be out of the slots.
+            for _, prepared in self._ready:
+                prepared.result()
+            self._ready.clear()
         while len(self._ready) < AHEAD:
-            ahead = step + len(self._ready)
-            self._ready.append((ahead, self._pool.submit(self._prepare, ahead)))
+            self._submit(step + len(self._ready))
         made = self._ready.popleft()[1].result()
-        return [tensor.to(self._device, non_blocking=True) for tensor in made]
+        given = [tensor.to(self._device, non_blocking=True) for tensor in made]
+        if self._slots:
+            self._slots[step % len(self._slots)][1].record()
+        return given
 
-    def _prepare(self, step: int) -> Batch:
+    def _submit(self, step: int) -> None:
+        slot = None
+        if self._slots:
+            slot, copied = self._slots[step % len(self._slots)]
+            copied.synchronize()
+        self._ready.append((step, self._pool.submit(self._prepare, step, slot)))
+
+    def _prepare(self, step: int, slot: Batch | None) -> Batch:
         parts = []
         for number, (samples, count) in enumerate(zip(self._samples, self.counts, strict=True)):
             chance = np.random.default_rng([self._seed, step, number])
             parts.append(samples.chosen(chance.integers(0, len(samples), count)))
-        batch = self._features.batch(Samples.joined(parts), max(1, self._features.threads // self._workers))
-        return Batch(*(tensor.pin_memory() for tensor in batch)) if self._device.type == "cuda" else batch
+        threads = max(1, self._features.threads // self._workers)
+        batch = self._features.batch(Samples.joined(parts), threads)
+        if slot is None:
+            return batch
+        for kept, made in zip(slot, batch, strict=True):
+            kept.copy_(made)
+        return slot
 
     def take(self, drawn: list[Tensor]) -> Batch:
         return Batch(*drawn)
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
+
+
+def _event() -> torch.cuda.Event:
+    return torch.cuda.Event()  # type: ignore[no-untyped-call]
 
 
 def feed_of(

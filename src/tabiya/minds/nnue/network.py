@@ -35,6 +35,8 @@ BIAS = 2.0
 """The most that a bias of the first layer may be; those behind it, eight times as much."""
 DENSE = 4096
 """Sets up to this size are spread out to zeros and ones."""
+COLUMNS = 32
+"""Additions at most that make the first layer's gradient of a large set."""
 ALIGNED = 64
 """Rows of the first layer come in multiples of this; those beyond the set stay zero."""
 
@@ -44,7 +46,7 @@ class NnueShape:
     """What the network sees and how large it is."""
 
     features: str = "ALL"
-    """An expression of docs/features.md, or the name of one."""
+    """A feature expression, or the name of one (docs/nnue-training.md)."""
     l1: int = 512
     """Neurons of the first layer, for each view."""
     l2: int = 32
@@ -206,8 +208,10 @@ class _Summed(torch.autograd.Function):
         )
         numbers = torch.where(numbers < size, numbers, spare[:, None])
         total = torch.zeros(rows, gradient.shape[1], dtype=gradient.dtype, device=gradient.device)
-        for column in numbers.unbind(1):
-            total.index_add_(0, column, gradient)
+        # Column by column, so that no gradient is copied; of very wide rows, some columns at a time.
+        together = -(-numbers.shape[1] // COLUMNS)
+        for columns in torch.split(numbers, together, 1):
+            total.index_add_(0, columns.reshape(-1), gradient.repeat_interleave(columns.shape[1], 0))
         return total, None, None
 
 

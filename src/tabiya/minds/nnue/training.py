@@ -78,7 +78,7 @@ class NnueTraining:
     """A checkpoint whose weights the run begins with: a fine-tune of it."""
     device: Literal["cuda", "cpu"] = "cuda"
     bf16: bool = True
-    """The first layer's product in bfloat16; all behind it in float32 or TF32."""
+    """On a GPU, the first layer's product in bfloat16; all behind it in TF32."""
     compile: bool = True
     """Compile the network and, on a GPU, capture the whole step."""
     keep_data: Keep = "auto"
@@ -159,7 +159,9 @@ class Run:
 
     def new_network(self) -> NnueNetwork:
         """A network of the run's shape with fresh weights."""
-        return NnueNetwork(self.config.shape, self.config.bf16).to(self.device)
+        # Few processors gain by it, and some cannot do it at all.
+        bf16 = self.config.bf16 and self.device.type == "cuda"
+        return NnueNetwork(self.config.shape, bf16).to(self.device)
 
     def _new_optimizer(self) -> torch.optim.Optimizer:
         parameters = list(self.network.parameters())
