@@ -7,13 +7,43 @@ before the player has begun.
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Callable
+from typing import ClassVar
 
 from tabiya._core import Board
 from tabiya.player import Decision, Limit, Player
 
 _STOP_AGAIN_SECONDS = 0.004
+
+
+class _Worker:
+    """A thread that does one job after another.
+
+    Waking it is quicker than starting a thread: on a busy machine a new one
+    may wait several milliseconds for its first turn, and a clock is running.
+    """
+
+    _idle: ClassVar[list[_Worker]] = []
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        threading.Thread(target=self._work, name="thinking", daemon=True).start()
+
+    @classmethod
+    def do(cls, job: Callable[[], None]) -> None:
+        """Have a thread that is free, or a new one, do the job."""
+        try:
+            worker = cls._idle.pop()
+        except IndexError:
+            worker = cls()
+        worker._jobs.put(job)
+
+    def _work(self) -> None:
+        while True:
+            self._jobs.get()()
+            self._idle.append(self)
 
 
 class Thought:
@@ -40,13 +70,19 @@ class Thought:
         self._decided = threading.Event()
         self._stopping = False
         self._disowned = False
-        self._thread = threading.Thread(target=self._think, name="thinking", daemon=True)
+        self._over = threading.Event()
 
     def start(self) -> None:
         """Begin; apart from making it, so that its owner can know it before it answers."""
-        self._thread.start()
+        _Worker.do(self._think)
 
     def _think(self) -> None:
+        try:
+            self._decide_and_tell()
+        finally:
+            self._over.set()
+
+    def _decide_and_tell(self) -> None:
         answer: Decision | Exception
         try:
             answer = self._player.play(self._board, self._limit)
@@ -62,7 +98,7 @@ class Thought:
     @property
     def running(self) -> bool:
         """Whether an answer is still to come."""
-        return self._thread.is_alive() and not self._disowned
+        return not (self._over.is_set() or self._disowned)
 
     def release(self) -> None:
         """A held answer may be told as soon as it is there."""
@@ -91,5 +127,4 @@ class Thought:
 
     def wait(self, timeout: float) -> bool:
         """Wait until everything is told; False if `timeout` seconds were not enough."""
-        self._thread.join(timeout)
-        return not self._thread.is_alive()
+        return self._over.wait(timeout)

@@ -31,7 +31,7 @@ const HORIZON: f64 = 24.0;
 const INCREMENT_SHARE: f64 = 0.85;
 /// Overheads kept in reserve, and the most of a clock that they may take.
 const RESERVED_OVERHEADS: f64 = 12.0;
-const MOST_RESERVED: f64 = 0.75;
+const MOST_RESERVED: f64 = 0.9;
 /// No move takes more than this share of what is left, nor this many times its plan.
 const MOST_OF_CLOCK: f64 = 0.6;
 const MOST_OF_PLAN: f64 = 4.0;
