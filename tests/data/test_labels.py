@@ -201,3 +201,18 @@ def test_the_page_about_labels_tells_the_truth() -> None:
     outcome = doctest.testfile(str(page), module_relative=False)
     assert outcome.attempted >= 8
     assert outcome.failed == 0
+
+
+def test_a_packed_label_file_is_read_as_it_is(tmp_path: Path):
+    positions = _core.random_positions(30, 2)
+    offsets, _, _ = _core.successors(positions)
+    scores = (np.arange(offsets[-1]) % 500).astype(np.int16)
+    write_move_labels(tmp_path / "l.moves", (positions, offsets, scores))
+    packed = tmp_path / "l.moves.xz"
+    packed.write_bytes(lzma.compress((tmp_path / "l.moves").read_bytes()))
+    loaded = load_move_labels(packed)
+    assert np.array_equal(loaded[0], positions)
+    assert np.array_equal(loaded[2], scores)
+    packed.write_bytes(packed.read_bytes()[:-40])
+    with pytest.raises(UserError):
+        load_move_labels(packed)

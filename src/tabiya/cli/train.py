@@ -12,6 +12,7 @@ from tabiya.errors import UserError
 TRAINERS = {
     "resnet": "tabiya.minds.resnet.training",
     "nnue": "tabiya.minds.nnue.training",
+    "transformer": "tabiya.minds.transformer.training",
 }
 """By the config's `mind`: a module whose `train(path, out, minutes)` and `speed(path)` give figures."""
 

@@ -13,7 +13,6 @@ centipawns into win probabilities.
 from __future__ import annotations
 
 import lzma
-import os
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
@@ -172,7 +171,7 @@ def _batches(path: Path) -> Iterator[MoveLabels]:
 
 
 def _load_binary(path: Path) -> MoveLabels:
-    with path.open("rb") as stream:
+    with open_binary(path) as stream:  # unpacked on the way, where the name says so
         head = stream.read(HEADER.size)
         if len(head) < HEADER.size or not head.startswith(MAGIC):
             raise UserError(f"{path} is not a move-label file: it does not begin with {MAGIC.decode()}")
@@ -181,11 +180,10 @@ def _load_binary(path: Path) -> MoveLabels:
             raise UserError(
                 f"{path} is a move-label file of version {version}, this program reads version {VERSION}"
             )
-        expected = HEADER.size + 33 * positions + 2 * total
-        size = os.fstat(stream.fileno()).st_size
+        body = stream.read()
+        expected, size = HEADER.size + 33 * positions + 2 * total, HEADER.size + len(body)
         if size != expected:
             raise UserError(f"{path} is damaged: it has {size} bytes, its header says {expected}")
-        body = stream.read()
     if zlib.crc32(body) != checksum:
         raise UserError(f"{path} is damaged: its checksum does not match its contents")
     packed = np.frombuffer(body, np.uint8, 32 * positions).reshape(-1, 32)
