@@ -86,6 +86,8 @@ class Serving:
             found = self._minds[name]
             if isinstance(found, Exception):
                 raise found
+            if found == "scripted":
+                return self.scripted
             return open_player(found) if isinstance(found, str) else found
         if name == "resnet":
             return self.scripted
@@ -173,6 +175,14 @@ def serve() -> Iterator[Callable[..., Serving]]:
 def server(serve) -> Serving:
     """One server; its `resnet` is scripted, its other minds are real."""
     return serve()
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Serving]:
+    """One server for the tests of a file that leave nothing behind."""
+    started = Serving([])
+    yield started
+    started.stop()
 
 
 @pytest.fixture

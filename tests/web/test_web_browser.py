@@ -189,10 +189,19 @@ def test_a_paste_of_ten_megabytes_is_a_sentence(table):
     status(page, "Your turn")
     page.locator("summary", has_text="New game").click()
     area = page.get_by_label("From a position or a game")
-    area.evaluate("area => { area.value = 'x'.repeat(10_000_000); }")
+    area.evaluate(
+        """area => {
+          const clipboardData = new DataTransfer();
+          clipboardData.setData("text/plain", "x".repeat(10_000_000));
+          const paste = new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true });
+          if (area.dispatchEvent(paste)) throw new Error("the paste was let through");
+        }"""
+    )
+    page.locator("#notice", has_text="too large").wait_for()
+    area.evaluate("area => { area.value = 'x'.repeat(300_000); }")
     page.get_by_role("button", name="Start a new game").click()
     page.locator(".new .problem", has_text="too large").wait_for()
-    area.evaluate("area => { area.value = ''; }")
+    area.fill("")
     click_move(page, "e2", "e4")
     moves_shown(page, "e4", "a5")
 

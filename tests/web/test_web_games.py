@@ -164,13 +164,11 @@ def test_the_temperature_that_was_chosen_is_used(server):
 
 
 def test_nodes_reach_a_searching_mind(serve):
-    server = serve()
-    spy = server.scripted
-    server._minds["turing"] = spy
+    server = serve(minds={"turing": "scripted"})
     game = server.new_game(black={"name": "turing", "nodes": 123})
     server.act(game, "move", move="e4")
     server.settled(game)
-    assert spy.asked[0][1].nodes == 123
+    assert server.scripted.asked[0][1].nodes == 123
 
 
 def test_a_saved_game_is_pgn_that_others_read(server):

@@ -169,7 +169,8 @@ def test_the_search_for_faults_finds_them(server, visit):
           const pale = document.createElement("p");
           pale.textContent = "hard to read";
           pale.style.color = "#ccc";
-          document.querySelector("main").append(pale, document.createElement("button"), document.createElement("h1"));
+          const others = ["button", "h1"].map((name) => document.createElement(name));
+          document.querySelector("main").append(pale, ...others);
         }"""
     )
     faults = page.evaluate(FAULTS)

@@ -39,6 +39,7 @@ class Play {
     const wanted = id || store.read("last", null);
     if (wanted && (id || keptGame(wanted))) this.follow(wanted);
     else this.empty();
+    if (this.invited) this.details.scrollIntoView({ block: "nearest" });
   }
 
   build() {
@@ -65,7 +66,7 @@ class Play {
     replace(this.root, h("h1", { class: "hidden" }, "Play"),
       h("div", { class: "table" },
         h("section", { class: "left", "aria-label": "Board" }, this.top, this.board.element, this.bottom),
-        h("section", { class: "right", "aria-label": "Game" },
+        this.right = h("section", { class: "right fresh", "aria-label": "Game" },
           this.status, this.problem, this.moves.element,
           h("div", { class: "buttons" }, Object.values(this.buttons),
             button("Flip", () => this.board.flip(), "Flip the board"), this.save,
@@ -79,6 +80,7 @@ class Play {
     const form = store.read("form", {});
     const asked = sessionStorage.getItem("tabiya.opponent");
     sessionStorage.removeItem("tabiya.opponent");
+    this.invited = Boolean(asked);
     this.picker = new Picker(this.listing, "Opponent", asked ? JSON.parse(asked) : form.mind);
     const radio = (value, text) => {
       const input = h("input", { type: "radio", name: "colour", value, checked: (form.colour ?? "white") === value });
@@ -234,6 +236,7 @@ class Play {
   enable() {
     const state = this.state;
     const going = Boolean(state && state.result === "*");
+    this.right.classList.toggle("fresh", !state);
     this.buttons.takeback.disabled = !state || !state.moves.length;
     this.buttons.draw.disabled = this.buttons.resign.disabled = !going;
     this.buttons.resume.hidden = !(going && state.paused);
