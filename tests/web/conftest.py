@@ -242,7 +242,10 @@ def visit(chromium) -> Iterator[Callable[..., Visit]]:
         context = beside
         if context is None:
             context = chromium.new_context(
-                viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if dark else "light",
+                # A phone's width comes with a finger.
+                has_touch=width < 500,
             )
             context.set_default_timeout(30_000)
             contexts.append(context)

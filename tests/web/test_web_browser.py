@@ -334,3 +334,26 @@ def test_a_game_by_keyboard_alone(server, visit):
     page.keyboard.press("ArrowUp")
     page.keyboard.press(" ")
     moves_shown(page, "e4", "a5")
+
+
+def test_a_finger_moves_on_a_phone(server, visit):
+    page = visit(server.url, width=390, height=844).page
+    begin(page)
+    status(page, "Your turn")
+    square(page, "e2").tap()
+    assert page.locator(".square.target").count() == 2
+    square(page, "e4").tap()
+    moves_shown(page, "e4", "a5")
+
+
+def test_flipping_turns_the_board_and_the_names(table):
+    page = table.page
+    begin(page)
+    status(page, "Your turn")
+    names = page.locator(".player strong")
+    assert names.all_inner_texts() == ["ResNet", "You"]
+    page.get_by_role("button", name="Flip the board").click()
+    assert names.all_inner_texts() == ["You", "ResNet"]
+    assert page.locator(".square").first.get_attribute("data-square") == "h1"
+    page.locator("body").press("f")
+    assert page.locator(".square").first.get_attribute("data-square") == "a8"

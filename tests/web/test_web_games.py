@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 import time
 
 import chess.pgn
@@ -326,6 +327,21 @@ def test_a_game_of_minds_that_nobody_watches_is_paused(server, monkeypatch):
     monkeypatch.setattr(limits, "UNWATCHED_SECONDS", 0.1)
     game = server.new_game(white={"name": "random"}, black={"name": "random"}, pace=5)
     assert server.settled(game)["paused"]
+
+
+def test_a_long_pgn_does_not_keep_others_waiting(server):
+    long = "Nf3 Nf6 Ng1 Ng8 " * 6000
+    answers = []
+    reader = threading.Thread(target=lambda: answers.append(server.post("/api/position", {"start": long})))
+    reader.start()
+    served = 0
+    while reader.is_alive():
+        assert server.get("/").status == 200
+        served += 1
+    reader.join()
+    assert answers[0].status == 400
+    assert "at most" in answers[0].json["error"]
+    assert served > 3
 
 
 def test_two_people_need_another_board(server):

@@ -27,7 +27,7 @@ class Play {
     this.premove = null;
     this.ticking = setInterval(() => this.tick(), 200);
     this.keys = (event) => {
-      if (event.key === "f" && !event.target.closest?.("input, textarea, select") && !event.ctrlKey && !event.metaKey) this.board.flip();
+      if (event.key === "f" && !event.target.closest?.("input, textarea, select") && !event.ctrlKey && !event.metaKey) this.flip();
     };
     document.addEventListener("keydown", this.keys);
   }
@@ -69,7 +69,7 @@ class Play {
         this.right = h("section", { class: "right fresh", "aria-label": "Game" },
           this.status, this.problem, this.moves.element,
           h("div", { class: "buttons" }, Object.values(this.buttons),
-            button("Flip", () => this.board.flip(), "Flip the board"), this.save,
+            button("Flip", () => this.flip(), "Flip the board"), this.save,
             button("Opinions", () => this.opinions(), "What all minds think of this position")),
           typing,
           h("label", { class: "check" }, sound, " Sounds"),
@@ -168,6 +168,11 @@ class Play {
     const move = [wanted, `${wanted}q`].find((each) => each in this.state.position.legal);
     if (move) this.move(move);
     else notice("The move you chose ahead is not possible any more.");
+  }
+
+  flip() {
+    this.board.flip();
+    this.draw();
   }
 
   draw() {
