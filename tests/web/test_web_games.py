@@ -330,7 +330,7 @@ def test_a_game_of_minds_that_nobody_watches_is_paused(server, monkeypatch):
 
 
 def test_a_long_pgn_does_not_keep_others_waiting(server):
-    long = "Nf3 Nf6 Ng1 Ng8 " * 6000
+    long = "Nf3 Nf6 Ng1 Ng8 " * 1200
     answers = []
     reader = threading.Thread(target=lambda: answers.append(server.post("/api/position", {"start": long})))
     reader.start()
