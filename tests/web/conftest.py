@@ -86,6 +86,8 @@ class Serving:
             found = self._minds[name]
             if isinstance(found, Exception):
                 raise found
+            if found == "scripted":
+                return self.scripted
             return open_player(found) if isinstance(found, str) else found
         if name == "resnet":
             return self.scripted
@@ -175,6 +177,14 @@ def server(serve) -> Serving:
     return serve()
 
 
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Serving]:
+    """One server for the tests of a file that leave nothing behind."""
+    started = Serving([])
+    yield started
+    started.stop()
+
+
 @pytest.fixture
 def missing_mind() -> PlayerError:
     return PlayerError("no genome is shipped yet: name one with genetic:pool.txt")
@@ -232,7 +242,10 @@ def visit(chromium) -> Iterator[Callable[..., Visit]]:
         context = beside
         if context is None:
             context = chromium.new_context(
-                viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if dark else "light",
+                # A phone's width comes with a finger.
+                has_touch=width < 500,
             )
             context.set_default_timeout(30_000)
             contexts.append(context)

@@ -189,10 +189,19 @@ def test_a_paste_of_ten_megabytes_is_a_sentence(table):
     status(page, "Your turn")
     page.locator("summary", has_text="New game").click()
     area = page.get_by_label("From a position or a game")
-    area.evaluate("area => { area.value = 'x'.repeat(10_000_000); }")
+    area.evaluate(
+        """area => {
+          const clipboardData = new DataTransfer();
+          clipboardData.setData("text/plain", "x".repeat(10_000_000));
+          const paste = new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true });
+          if (area.dispatchEvent(paste)) throw new Error("the paste was let through");
+        }"""
+    )
+    page.locator("#notice", has_text="too large").wait_for()
+    area.evaluate("area => { area.value = 'x'.repeat(300_000); }")
     page.get_by_role("button", name="Start a new game").click()
     page.locator(".new .problem", has_text="too large").wait_for()
-    area.evaluate("area => { area.value = ''; }")
+    area.fill("")
     click_move(page, "e2", "e4")
     moves_shown(page, "e4", "a5")
 
@@ -325,3 +334,26 @@ def test_a_game_by_keyboard_alone(server, visit):
     page.keyboard.press("ArrowUp")
     page.keyboard.press(" ")
     moves_shown(page, "e4", "a5")
+
+
+def test_a_finger_moves_on_a_phone(server, visit):
+    page = visit(server.url, width=390, height=844).page
+    begin(page)
+    status(page, "Your turn")
+    square(page, "e2").tap()
+    assert page.locator(".square.target").count() == 2
+    square(page, "e4").tap()
+    moves_shown(page, "e4", "a5")
+
+
+def test_flipping_turns_the_board_and_the_names(table):
+    page = table.page
+    begin(page)
+    status(page, "Your turn")
+    names = page.locator(".player strong")
+    assert names.all_inner_texts() == ["ResNet", "You"]
+    page.get_by_role("button", name="Flip the board").click()
+    assert names.all_inner_texts() == ["You", "ResNet"]
+    assert page.locator(".square").first.get_attribute("data-square") == "h1"
+    page.locator("body").press("f")
+    assert page.locator(".square").first.get_attribute("data-square") == "a8"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 import time
 
 import chess.pgn
@@ -164,13 +165,11 @@ def test_the_temperature_that_was_chosen_is_used(server):
 
 
 def test_nodes_reach_a_searching_mind(serve):
-    server = serve()
-    spy = server.scripted
-    server._minds["turing"] = spy
+    server = serve(minds={"turing": "scripted"})
     game = server.new_game(black={"name": "turing", "nodes": 123})
     server.act(game, "move", move="e4")
     server.settled(game)
-    assert spy.asked[0][1].nodes == 123
+    assert server.scripted.asked[0][1].nodes == 123
 
 
 def test_a_saved_game_is_pgn_that_others_read(server):
@@ -328,6 +327,21 @@ def test_a_game_of_minds_that_nobody_watches_is_paused(server, monkeypatch):
     monkeypatch.setattr(limits, "UNWATCHED_SECONDS", 0.1)
     game = server.new_game(white={"name": "random"}, black={"name": "random"}, pace=5)
     assert server.settled(game)["paused"]
+
+
+def test_a_long_pgn_does_not_keep_others_waiting(server):
+    long = "Nf3 Nf6 Ng1 Ng8 " * 1200
+    answers = []
+    reader = threading.Thread(target=lambda: answers.append(server.post("/api/position", {"start": long})))
+    reader.start()
+    served = 0
+    while reader.is_alive():
+        assert server.get("/").status == 200
+        served += 1
+    reader.join()
+    assert answers[0].status == 400
+    assert "at most" in answers[0].json["error"]
+    assert served > 3
 
 
 def test_two_people_need_another_board(server):

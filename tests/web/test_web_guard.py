@@ -31,14 +31,14 @@ def test_a_port_in_use_is_one_sentence():
 @pytest.mark.parametrize(
     "host", ["evil.example", "localhost.evil.example", "10.1.2.3", "", "127.0.0.1.evil.example"]
 )
-def test_another_host_name_is_refused(server, host):
-    assert server.get("/", host=host).status == 403
-    assert server.get("/api/minds", host=f"{host}:{server.port}").status == 403
+def test_another_host_name_is_refused(shared, host):
+    assert shared.get("/", host=host).status == 403
+    assert shared.get("/api/minds", host=f"{host}:{shared.port}").status == 403
 
 
-def test_the_loopback_names_are_answered(server):
-    for host in (f"127.0.0.1:{server.port}", "localhost", f"[::1]:{server.port}"):
-        assert server.get("/", host=host).status == 200
+def test_the_loopback_names_are_answered(shared):
+    for host in (f"127.0.0.1:{shared.port}", "localhost", f"[::1]:{shared.port}"):
+        assert shared.get("/", host=host).status == 200
 
 
 def test_an_address_is_answered_only_by_a_server_that_listens_beyond_this_machine():
@@ -57,26 +57,27 @@ def test_an_address_is_answered_only_by_a_server_that_listens_beyond_this_machin
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://localhost"])
-def test_another_origin_is_refused(server, origin):
+def test_another_origin_is_refused(shared, origin):
     wish = {"new": {"black": {"name": "random"}}}
-    assert server.post("/api/games", wish, origin=origin).status == 403
-    assert server.get("/api/minds", origin=origin).status == 403
-    assert len(server.page.rooms) == 0
+    before = len(shared.page.rooms)
+    assert shared.post("/api/games", wish, origin=origin).status == 403
+    assert shared.get("/api/minds", origin=origin).status == 403
+    assert len(shared.page.rooms) == before
 
 
-def test_the_page_itself_is_an_origin_that_may_ask(server):
+def test_the_page_itself_is_an_origin_that_may_ask(shared):
     wish = {"new": {"black": {"name": "random"}}}
-    assert server.post("/api/games", wish, origin=f"http://127.0.0.1:{server.port}").status == 200
+    assert shared.post("/api/games", wish, origin=f"http://127.0.0.1:{shared.port}").status == 200
 
 
-def test_a_picture_on_another_site_gets_no_answer(server):
-    assert server.get("/api/minds", sec_fetch_site="cross-site", sec_fetch_mode="no-cors").status == 403
-    assert server.get("/", sec_fetch_site="cross-site", sec_fetch_mode="navigate").status == 200
+def test_a_picture_on_another_site_gets_no_answer(shared):
+    assert shared.get("/api/minds", sec_fetch_site="cross-site", sec_fetch_mode="no-cors").status == 403
+    assert shared.get("/", sec_fetch_site="cross-site", sec_fetch_mode="navigate").status == 200
 
 
 @pytest.mark.parametrize("path", ["/", "/static/app.js", "/api/minds", "/nowhere", "/api/games/xyz"])
-def test_every_answer_forbids_the_browser_to_go_elsewhere(server, path):
-    headers = server.get(path).headers
+def test_every_answer_forbids_the_browser_to_go_elsewhere(shared, path):
+    headers = shared.get(path).headers
     policy = headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "script-src 'self'" in policy
@@ -103,8 +104,8 @@ def test_every_answer_forbids_the_browser_to_go_elsewhere(server, path):
         "/api/games/..%2f..%2fx",
     ],
 )
-def test_no_path_from_outside_reaches_the_file_system(server, path):
-    answer = server.get(path)
+def test_no_path_from_outside_reaches_the_file_system(shared, path):
+    answer = shared.get(path)
     assert answer.status == 404
     assert set(answer.json) == {"error"}
 
@@ -122,24 +123,24 @@ def test_no_path_from_outside_reaches_the_file_system(server, path):
         "RESNET",
     ],
 )
-def test_only_minds_of_the_list_can_be_named(server, name):
+def test_only_minds_of_the_list_can_be_named(shared, name):
     for path, wish in (
         ("/api/games", {"new": {"black": {"name": name}}}),
         ("/api/opinion", {"mind": {"name": name}}),
         ("/api/why", {"mind": {"name": name}}),
     ):
-        answer = server.post(path, wish)
+        answer = shared.post(path, wish)
         assert answer.status == 400
         assert "no mind called" in answer.json["error"]
-    assert name not in server.opened
+    assert name not in shared.opened
 
 
-def test_an_ancestor_must_be_of_a_pool_that_the_server_found(server):
+def test_an_ancestor_must_be_of_a_pool_that_the_server_found(shared):
     for pool in ("/etc/passwd", "0123456789abcdef", "../pool.txt"):
-        answer = server.post("/api/games", {"new": {"black": {"name": "genetic", "pool": pool, "genome": 1}}})
+        answer = shared.post("/api/games", {"new": {"black": {"name": "genetic", "pool": pool, "genome": 1}}})
         assert answer.status == 400
         assert "no such gene pool" in answer.json["error"]
-    assert all("passwd" not in name and "pool" not in name for name in server.opened)
+    assert all("passwd" not in name and "pool" not in name for name in shared.opened)
 
 
 @pytest.mark.parametrize(
@@ -155,8 +156,8 @@ def test_an_ancestor_must_be_of_a_pool_that_the_server_found(server):
         ({"name": "resnet", "temprature": 1}, "unknown entry 'temprature'"),
     ],
 )
-def test_strength_beyond_the_limits_is_refused(server, choice, sentence):
-    answer = server.post("/api/games", {"new": {"black": choice}})
+def test_strength_beyond_the_limits_is_refused(shared, choice, sentence):
+    answer = shared.post("/api/games", {"new": {"black": choice}})
     assert answer.status == 400
     assert sentence in answer.json["error"]
 
@@ -165,8 +166,8 @@ def test_strength_beyond_the_limits_is_refused(server, choice, sentence):
     "clock",
     [{"seconds": 1e9}, {"seconds": 60, "increment": 1e9}, {"seconds": -1}, {}, {"seconds": 60, "x": 1}],
 )
-def test_a_clock_beyond_the_limits_is_refused(server, clock):
-    assert server.post("/api/games", {"new": {"black": {"name": "random"}, "clock": clock}}).status == 400
+def test_a_clock_beyond_the_limits_is_refused(shared, clock):
+    assert shared.post("/api/games", {"new": {"black": {"name": "random"}, "clock": clock}}).status == 400
 
 
 def test_no_thought_is_longer_than_the_house_allows(server):
@@ -177,41 +178,41 @@ def test_no_thought_is_longer_than_the_house_allows(server):
     assert 0 < limit.movetime <= limits.THOUGHT_SECONDS
 
 
-def test_a_body_that_is_too_large_is_refused_by_its_announced_size(server):
-    answer = server.post("/api/position", {"start": "x" * limits.LARGEST_BODY})
+def test_a_body_that_is_too_large_is_refused_by_its_announced_size(shared):
+    answer = shared.post("/api/position", {"start": "x" * limits.LARGEST_BODY})
     assert answer.status == 413
     assert "too large" in answer.json["error"]
 
 
-def test_a_body_that_does_not_announce_its_size_is_cut_off(server):
+def test_a_body_that_does_not_announce_its_size_is_cut_off(shared):
     def pieces():
         for _ in range(200):
             yield b" " * 64 * 1024
 
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", shared.port, timeout=20)
     headers = {"content-type": "application/json", "transfer-encoding": "chunked"}
     try:
         connection.request("POST", "/api/position", pieces(), headers, encode_chunked=True)
         status = connection.getresponse().status
     except (ConnectionError, http.client.HTTPException):
-        status = 413  # the server has hung up on us, as it may
+        status = 413  # the shared has hung up on us, as it may
     finally:
         connection.close()
     assert status == 413
-    assert server.get("/api/minds").status == 200
+    assert shared.get("/api/minds").status == 200
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"[]", b"null", b"[" * 100_000, b'{"start": NaN}', b"\xff\xfe", b'"x"']
 )
-def test_what_is_not_a_json_object_is_one_sentence(server, body):
-    answer = server.post("/api/position", body)
+def test_what_is_not_a_json_object_is_one_sentence(shared, body):
+    answer = shared.post("/api/position", body)
     assert answer.status == 400
     assert set(answer.json) == {"error"}
 
 
-def test_a_form_of_another_page_cannot_pass_for_json(server):
-    answer = server.post("/api/games", b'{"new": {}}', content_type="text/plain")
+def test_a_form_of_another_page_cannot_pass_for_json(shared):
+    answer = shared.post("/api/games", b'{"new": {}}', content_type="text/plain")
     assert answer.status == 415
 
 

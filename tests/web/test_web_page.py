@@ -82,8 +82,7 @@ def test_a_wrong_option_is_one_sentence(capsys, words, sentence):
 
 
 def test_fifty_people_play_at_once_without_an_error(serve):
-    server = serve()
-    server._minds["resnet"] = "random?seed=1"
+    server = serve(minds={"resnet": "random?seed=1"})
     minds = [{"name": "resnet"}, {"name": "random"}, {"name": "montecarlo", "nodes": 20}]
     threads_before = threading.active_count()
 

@@ -169,8 +169,8 @@ def test_the_search_for_faults_finds_them(server, visit):
           const pale = document.createElement("p");
           pale.textContent = "hard to read";
           pale.style.color = "#ccc";
-          const bare = ["button", "h1"].map((name) => document.createElement(name));
-          document.querySelector("main").append(pale, ...bare);
+          const others = ["button", "h1"].map((name) => document.createElement(name));
+          document.querySelector("main").append(pale, ...others);
         }"""
     )
     faults = page.evaluate(FAULTS)

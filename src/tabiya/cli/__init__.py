@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str | None, str]] = {
 OVERVIEW = """\
 Tabiya, a laboratory of chess minds.
 
+  tabiya serve                         the web page: play, compare, watch
   tabiya play human turing             play a game in the terminal
   tabiya move turing FEN               ask one player for one move
   tabiya uci turing                    put a player into your chess program

@@ -54,11 +54,14 @@ class Page:
         self.explain = explain
         # Read once: what is not in this table does not exist, whatever a request's path says.
         self.static = {path.name: path.read_bytes() for path in sorted(STATIC.iterdir()) if path.is_file()}
+        self.lens: asyncio.Semaphore
+        """One look inside at a time: it is the most work that a request can ask for."""
         self.rooms: Rooms
         self.seats: Seats
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        self.lens = asyncio.Semaphore(1)
         self.seats = Seats(self.catalogue)
         self.rooms = Rooms(self.seats)
         # The first to ask shall not wait for the networks to load.
@@ -87,13 +90,15 @@ class Page:
     async def new_game(self, request: Request) -> Response:
         wish = await wishes.read_json(request)
         wishes.refuse_others(wish, ("new", "kept"))
-        self.pools.update(evolution.pools(self.library))
-        kept = wishes.table(wish, "kept")
-        made = (
-            game.begun(wishes.table(wish, "new") or {}, self.pools)
-            if kept is None
-            else game.brought_back(kept, self.pools)
-        )
+        kept, new = wishes.table(wish, "kept"), wishes.table(wish, "new")
+
+        def make() -> game.Game:
+            # A pool may have been begun since the server was.
+            self.pools.update(evolution.pools(self.library))
+            return game.begun(new or {}, self.pools) if kept is None else game.brought_back(kept, self.pools)
+
+        # A long PGN takes seconds to read, and nobody else shall wait for it.
+        made = await asyncio.to_thread(make)
         return JSONResponse(self.rooms.add(made).game.to_json())
 
     async def show_game(self, request: Request) -> Response:
@@ -142,12 +147,15 @@ class Page:
         """A paste, or a position and moves, as the boards without an opponent need it."""
         wish = await wishes.read_json(request)
         wishes.refuse_others(wish, ("start", "fen", "moves", "blank"))
-        if "start" in wish:
-            board = read_start(wishes.text(wish, "start", limits.LARGEST_BODY))
-        else:
-            board = asked_board(wish)
-        shown = {"start_fen": board.start_fen, "moves": line(board), "position": view(board)}
-        return JSONResponse(shown)
+
+        def look() -> dict[str, Any]:
+            if "start" in wish:
+                board = read_start(wishes.text(wish, "start", limits.LARGEST_BODY))
+            else:
+                board = asked_board(wish)
+            return {"start_fen": board.start_fen, "moves": line(board), "position": view(board)}
+
+        return JSONResponse(await asyncio.to_thread(look))
 
     async def opinion(self, request: Request) -> Response:
         return JSONResponse(await opinions.opinion(request, self.seats, self.pools))
@@ -162,7 +170,8 @@ class Page:
             with self.catalogue.open(choice) as player:
                 return why.checked(explain(player, board))
 
-        return JSONResponse(await asyncio.to_thread(look))
+        async with self.lens:
+            return JSONResponse(await asyncio.to_thread(look))
 
     async def results(self, request: Request) -> Response:
         """The pages beside the board; their files are read in a thread, for there may be many."""

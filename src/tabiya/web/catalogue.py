@@ -128,20 +128,24 @@ class Catalogue:
     ) -> None:
         self._open, self._kinds, self.pools = open_player, kinds, pools
         self._at_hand: dict[str, str | None] = {}
+        self._opened: dict[str, Player] = {}
+        """Opened to see whether they are at hand, and kept for the first who asks."""
         self._lock = threading.Lock()
 
     def open(self, choice: Choice) -> Player:
         """A player of this choice; a UserError's sentence says what is missing."""
         if choice.pool is not None:
             return self._open(f"genetic:{self.pools[choice.pool]}#{choice.genome}")
-        return self._open(choice.mind.name)
+        with self._lock:
+            ready = self._opened.pop(choice.mind.name, None)
+        return ready or self._open(choice.mind.name)
 
     def missing(self, mind: Mind) -> str | None:
         """Why a mind cannot be played, or None. One that was at hand is not asked again."""
         with self._lock:
             if self._at_hand.get(mind.name, "") is not None:
                 try:
-                    self._open(mind.name).close()
+                    self._opened[mind.name] = self._open(mind.name)
                     self._at_hand[mind.name] = None
                 except UserError as error:
                     self._at_hand[mind.name] = str(error)

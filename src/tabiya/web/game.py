@@ -102,7 +102,7 @@ class Game:
         if ply is not None and ply != len(self.board.moves):
             raise Refusal("the game has moved on meanwhile", 409)
         try:
-            move = understand(self.board, text)
+            move = text if text in self.board.legal_moves() else understand(self.board, text)
         except ValueError as error:
             # At the terminal there are commands beside moves; here there are none.
             sentence = str(error).replace(" nor a command; `help` lists them", "")

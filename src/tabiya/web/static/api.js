@@ -93,7 +93,7 @@ export class Followed {
   async comeBack() {
     const kept = keptGame(this.id);
     try {
-      this.take(await (kept ? ask("games", { kept }) : ask(`games/${this.id}`)));
+      this.take(await (kept ? ask("games", { kept }) : ask(`games/${this.id}`)), true);
       this.follow();
     } catch (problem) {
       if (problem.status === 0) {
@@ -108,8 +108,9 @@ export class Followed {
     }
   }
 
-  take(state) {
-    if (this.closed) return;
+  take(state, again = false) {
+    // The answer to an action and the news of it are one and the same.
+    if (this.closed || (!again && this.state?.version === state.version)) return;
     this.state = state;
     state.received = performance.now();
     keep(state);

@@ -37,7 +37,8 @@ export class Board {
     this.cells = {};
     this.grid = h("div", { class: "squares", role: "grid", "aria-label": label });
     this.overlay = s("svg", { class: "overlay", viewBox: "0 0 8 8", "aria-hidden": "true" });
-    this.element = h("div", { class: "board" }, this.grid, this.overlay);
+    // A board that is only looked at must not catch the finger that scrolls.
+    this.element = h("div", { class: onmove || onsquare ? "board" : "board still" }, this.grid, this.overlay);
     this.grid.addEventListener("pointerdown", (event) => this.pressed(event));
     this.grid.addEventListener("keydown", (event) => this.key(event));
     this.grid.addEventListener("contextmenu", (event) => {

@@ -49,6 +49,7 @@ export async function mount(root, key) {
   }
 
   async function show(pool, genome) {
+    replace(place, h("p", { class: "said", role: "status" }, "Reading the genomes…"));
     try {
       const found = await ask(`results/pool/${pool}${genome === null ? "" : `?number=${genome}`}`);
       const chosen = h("div", { class: "buttons" });

@@ -1,6 +1,6 @@
 // Choosing a mind and how strong it shall be.
 
-import { h, replace } from "./dom.js";
+import { h, notice, replace } from "./dom.js";
 
 let numbers = 0;
 export const newId = (name) => `${name}-${++numbers}`;
@@ -11,6 +11,7 @@ export const field = (label, control, hint) => {
   return h("div", { class: "field" }, h("label", { htmlFor: control.id }, label), control, hint ? h("small", {}, hint) : null);
 };
 
+const LARGEST_PASTE = 256 * 1024;
 const NODES = [50, 200, 1000, 5000, 20000, 100000, 500000, 2000000];
 const NAMED = { temperature: ["at its best", "with variety", "loose", "wild"] };
 
@@ -82,6 +83,12 @@ export class Picker {
 
 /** A field for a FEN or a PGN. */
 export function startField() {
-  const area = h("textarea", { rows: 2, spellcheck: false, autocomplete: "off", placeholder: "A FEN or a PGN; empty: the usual start" });
+  // Refused before the browser lays it out, which would take it many seconds.
+  const pasted = (event) => {
+    if ((event.clipboardData?.getData("text").length ?? 0) <= LARGEST_PASTE) return;
+    event.preventDefault();
+    notice("That is too large: at most 256 kB can be pasted.");
+  };
+  const area = h("textarea", { onpaste: pasted, rows: 2, spellcheck: false, autocomplete: "off", placeholder: "A FEN or a PGN; empty: the usual start" });
   return { area, element: field("From a position or a game", area) };
 }

@@ -27,7 +27,7 @@ class Play {
     this.premove = null;
     this.ticking = setInterval(() => this.tick(), 200);
     this.keys = (event) => {
-      if (event.key === "f" && !event.target.closest?.("input, textarea, select") && !event.ctrlKey && !event.metaKey) this.board.flip();
+      if (event.key === "f" && !event.target.closest?.("input, textarea, select") && !event.ctrlKey && !event.metaKey) this.flip();
     };
     document.addEventListener("keydown", this.keys);
   }
@@ -39,6 +39,7 @@ class Play {
     const wanted = id || store.read("last", null);
     if (wanted && (id || keptGame(wanted))) this.follow(wanted);
     else this.empty();
+    if (this.invited) this.details.scrollIntoView({ block: "nearest" });
   }
 
   build() {
@@ -65,10 +66,10 @@ class Play {
     replace(this.root, h("h1", { class: "hidden" }, "Play"),
       h("div", { class: "table" },
         h("section", { class: "left", "aria-label": "Board" }, this.top, this.board.element, this.bottom),
-        h("section", { class: "right", "aria-label": "Game" },
+        this.right = h("section", { class: "right fresh", "aria-label": "Game" },
           this.status, this.problem, this.moves.element,
           h("div", { class: "buttons" }, Object.values(this.buttons),
-            button("Flip", () => this.board.flip(), "Flip the board"), this.save,
+            button("Flip", () => this.flip(), "Flip the board"), this.save,
             button("Opinions", () => this.opinions(), "What all minds think of this position")),
           typing,
           h("label", { class: "check" }, sound, " Sounds"),
@@ -79,6 +80,7 @@ class Play {
     const form = store.read("form", {});
     const asked = sessionStorage.getItem("tabiya.opponent");
     sessionStorage.removeItem("tabiya.opponent");
+    this.invited = Boolean(asked);
     this.picker = new Picker(this.listing, "Opponent", asked ? JSON.parse(asked) : form.mind);
     const radio = (value, text) => {
       const input = h("input", { type: "radio", name: "colour", value, checked: (form.colour ?? "white") === value });
@@ -168,6 +170,11 @@ class Play {
     else notice("The move you chose ahead is not possible any more.");
   }
 
+  flip() {
+    this.board.flip();
+    this.draw();
+  }
+
   draw() {
     const state = this.state;
     if (!state) return;
@@ -234,6 +241,7 @@ class Play {
   enable() {
     const state = this.state;
     const going = Boolean(state && state.result === "*");
+    this.right.classList.toggle("fresh", !state);
     this.buttons.takeback.disabled = !state || !state.moves.length;
     this.buttons.draw.disabled = this.buttons.resign.disabled = !going;
     this.buttons.resume.hidden = !(going && state.paused);

@@ -11,7 +11,7 @@ const ends = (pair) => (Array.isArray(pair) ? pair.map((end) => (end === null ? 
 
 function table(head, rows) {
   return h("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": head[0] }, h("table", { class: "grid-table" },
-    h("thead", {}, h("tr", {}, head.map((each) => h("th", { scope: "col" }, each)))),
+    h("thead", {}, h("tr", {}, head.map((each, at) => h("th", { scope: "col", class: at ? "figure" : "" }, each)))),
     h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell, at) => h("td", { class: at ? "figure" : "" }, cell)))))));
 }
 

@@ -21,6 +21,7 @@ export async function mount(root, key) {
 
   async function show(name) {
     const run = runs.find((each) => each.key === name);
+    replace(charts, h("p", { class: "said", role: "status" }, "Reading the log…"));
     try {
       const found = await ask(`results/curves/${name}`);
       about.textContent = [run.note, run.seconds ? `${Math.round(run.seconds / 60)} minutes` : null, run.loss ? `last loss ${run.loss.toFixed(4)}` : null].filter(Boolean).join(" · ");
