@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +120,8 @@ def test_a_run_learns(config: Path, tmp_path: Path):
 CHILD = """
 import sys
 from pathlib import Path
+import torch
+torch.set_num_threads(1)
 from tabiya.learn.config import load_config
 from tabiya.minds.resnet.training import ResNetTraining, Run
 import tabiya.minds.resnet.training as training, time
@@ -131,6 +134,16 @@ Run(load_config(sys.argv[1], ResNetTraining), Path(sys.argv[2])).train()
 """
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Sums in the same order in this process and in those that are killed."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("one_thread")
 def test_kill_nine_at_any_step_and_the_resumed_run_ends_equal_to_the_bit(config: Path, tmp_path: Path):
     Run(load_config(config, ResNetTraining), tmp_path / "whole").train()
     killed = tmp_path / "killed"

@@ -22,12 +22,14 @@ from torch import Tensor, nn
 from tabiya.learn.stepper import Stepper
 from tabiya.minds.resnet.training import Run
 
-WARM_STEPS = 20
+WARM_STEPS = 8
+STEPS = {"cuda": 300, "cpu": 10}
+"""Steps of a round, by the device."""
 
 
-def measure(run: Run, steps: int = 300, rounds: int = 3) -> dict[str, Any]:
+def measure(run: Run, rounds: int = 3) -> dict[str, Any]:
     """Positions a second fed and synthetic; the run's network is changed and not saved."""
-    batch = run.config.batch
+    batch, steps = run.config.batch, STEPS[run.device.type]
     feed = run.feed("train")
     stepper = Stepper(lambda draws: run.one_step(feed.take(draws)), capture=run.captures)
     number = 0
