@@ -16,6 +16,10 @@ from tabiya.player import Player, PlayerError, PlayerName
 KINDS: dict[str, tuple[str, str]] = {
     "resnet": ("tabiya.minds.resnet.player", "one look, no search: a residual network"),
     "nnue": ("tabiya.minds.nnue.player", "search with a learned, efficiently updated evaluation"),
+    "transformer": (
+        "tabiya.minds.transformer.player",
+        "no search: a token transformer, one pass or two: transformer?passes=2",
+    ),
     "genetic": ("tabiya.minds.genetic.player", "evolved genes: genetic:pool.txt or genetic:pool.txt#1234"),
     "random": ("tabiya.minds.simple.random_mover", "any legal move, each as likely"),
     "turing": ("tabiya.minds.simple.turing", "Turing's paper machine of 1952"),

@@ -4,7 +4,7 @@ A packed position does not know its history, but its game lies around it in the
 shard. Without a capture or a pawn's move only one piece tells a position from
 the one that a single move would make it, so two occupancies that differ on two
 squares name the only move there can be; the few that do are then compared
-square by square.
+square by square, and their moves looked up among the legal ones.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from tabiya import _core
 
 FARTHEST = 31
 """Half-moves that are looked back; what returns later than that is taken for new."""
+_MOST_MOVES = 224
+"""No position has as many."""
 
 
 class Returning(NamedTuple):
@@ -25,8 +27,8 @@ class Returning(NamedTuple):
 
     rows: NDArray[np.int64]
     """Numbers of the records, ascending."""
-    codes: NDArray[np.uint16]
-    """The moves, as in the record."""
+    slots: NDArray[np.int64]
+    """Which legal move it is, in the order of their UCI strings."""
     times: NDArray[np.int64]
     """How often the position stood before, at least 1."""
 
@@ -40,7 +42,7 @@ def returning(records: NDArray[np.void]) -> Returning:
     packed = np.ascontiguousarray(records["packed"])
     count = len(packed)
     if count == 0:
-        return Returning(np.zeros(0, np.int64), np.zeros(0, np.uint16), np.zeros(0, np.int64))
+        return Returning(*(np.zeros(0, np.int64) for _ in range(3)))
     occupied = packed[:, :8].copy().view("<u8")[:, 0]
     # Ascending within a shard: the games follow each other, and the plies in each.
     place = records["game"].astype(np.int64) << 16 | records["ply"]
@@ -64,12 +66,20 @@ def returning(records: NDArray[np.void]) -> Returning:
         after = before.copy()
         after[each, reaches] = before[each, leaves]
         after[each, leaves] = 0
-        movers = (before[each, leaves] > 6) == (packed[now, 24] & 1 == 1)
-        right = (after == wanted).all(1) & movers
+        right = (after == wanted).all(1)
         found.append(np.stack([now, leaves | reaches << 6])[:, right])
     every = np.concatenate(found, 1) if found else np.zeros((2, 0), np.int64)
     pairs, times = np.unique(every, axis=1, return_counts=True)
-    return Returning(pairs[0], pairs[1].astype(np.uint16), times)
+    rows, codes = pairs
+    legal = _core.legal_rows(np.ascontiguousarray(packed[rows]), "uci", "white", _MOST_MOVES)
+    hit = (legal >= 0) & (_codes()[legal] == codes[:, None])
+    possible = hit.any(1)
+    return Returning(rows[possible], hit.argmax(1)[possible], times[possible])
+
+
+def _codes() -> NDArray[np.int64]:
+    """The code of each move of the UCI space."""
+    return np.array([_core.uci_to_code(move) for move in _core.uci_moves()])
 
 
 def _rights(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:

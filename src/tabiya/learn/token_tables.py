@@ -16,7 +16,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tabiya import _core
 from tabiya.data.shards import ShardFolder, Split
 from tabiya.learn.feed import CHUNK, WIDTH, Feed, NothingThereError, Source, Table, load
 from tabiya.learn.returning import returning
@@ -108,17 +107,12 @@ def _again(records: NDArray[np.void]) -> NDArray[np.int16]:
     again = np.full((len(records), RETURNS), -1, np.int16)
     if len(found.rows) == 0:
         return again
-    packed = np.ascontiguousarray(records["packed"][found.rows])
-    legal = _core.legal_rows(packed, "uci", "white", WIDTH)
-    moves = _core.move_indices(packed, found.codes, "uci", "white")
-    at_move = legal == moves[:, None]
-    slots = at_move.argmax(1)
     # How many entries of the same record stand before each: its column.
     first = np.searchsorted(found.rows, found.rows)
     column = np.arange(len(found.rows)) - first
     # Of the very many moves of some positions, `legal` keeps the first.
-    kept = at_move.any(1) & (column < RETURNS)
-    again[found.rows[kept], column[kept]] = (slots * 4 + np.minimum(found.times, 2))[kept]
+    kept = (found.slots < WIDTH) & (column < RETURNS)
+    again[found.rows[kept], column[kept]] = (found.slots * 4 + np.minimum(found.times, 2))[kept]
     return again
 
 

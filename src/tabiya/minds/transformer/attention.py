@@ -123,9 +123,11 @@ class Attention(nn.Module):
             scores = scores + bias
         weights = scores.softmax(-1).to(v.dtype)
         if cut is not None:
-            weights = weights * (1 - cut.heads[layer][:, None, None] * (1 - cut.mask[:, None]))
+            # Where the mask does not apply, both factors are one to the bit.
+            applies = cut.heads[layer][:, None, None]
+            weights = weights * (1 - applies * (1 - cut.mask[:, None]))
             left = weights.sum(-1, keepdim=True).clamp(min=1e-9)
-            weights = weights / (cut.renormalise * left + (1 - cut.renormalise))
+            weights = weights / left ** (cut.renormalise * applies)
         made: Tensor = weights @ v
         return made
 

@@ -79,8 +79,8 @@ class Transformer(nn.Module):
         self.shape = shape
         self.padded = shape.rows
         """Rows computed with: more than there are where a device likes a round number."""
-        self.wide_stream = True
-        """Between the blocks stand float32 numbers, whatever autocast computes with."""
+        self.stream = torch.float32
+        """What stands between the blocks, whatever autocast computes with inside them."""
         self.embedding = Embedding(shape)
         self.shared_bias = SharedBias(shape) if shape.bias == "dynamic" else None
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
@@ -112,10 +112,10 @@ class Transformer(nn.Module):
         """The policy's linear layers: like embeddings and the other heads, not for Muon."""
         return [module for module in self.policy.modules() if isinstance(module, nn.Linear)]
 
-    def compute(self, way: Way, padded: int = 0, wide_stream: bool = True) -> Transformer:
+    def compute(self, way: Way, padded: int = 0, stream: torch.dtype = torch.float32) -> Transformer:
         """Set how attention is computed, the rows it is padded to (0: none) and the stream's type.
 
-        Up to rounding, the answers stay what they are.
+        Up to rounding, the answers stay what they are. A narrow stream wants autocast around it.
         """
         if way in ("flex", "fused") and self.shape.bias == "dynamic":
             raise UserError(f'attention = "{way}" knows no dynamic bias: use "plain" or "sdpa"')
@@ -124,7 +124,7 @@ class Transformer(nn.Module):
         for block in self.blocks:
             assert isinstance(block, Block)
             block.attention.way = way
-        self.padded, self.wide_stream = padded or self.shape.rows, wide_stream
+        self.padded, self.stream = padded or self.shape.rows, stream
         return self
 
     def forward(
@@ -162,8 +162,7 @@ class Transformer(nn.Module):
         x = self.embedding(tokens, probability, again)
         if rows is not None:
             x = x * rows[:, :, None]
-        if not self.wide_stream and torch.is_autocast_enabled(x.device.type):
-            x = x.to(torch.get_autocast_dtype(x.device.type))
+        x = x.to(self.stream)
         if self.padded > self.shape.rows:
             x = nn.functional.pad(x, (0, 0, 0, self.padded - self.shape.rows))
         entries: dict[int, Tensor] = {}

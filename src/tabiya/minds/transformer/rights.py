@@ -29,9 +29,11 @@ def rights_after(tokens: Tensor, moves: Tensor, squares: Tensor) -> Tensor:
     `squares` are `move_squares()` on the device.
     """
     leaves, reaches = squares[moves].unbind(1)
-    homes = torch.tensor(_HOMES, device=tokens.device)
-    touched = (leaves[:, None, None] == homes) | (reaches[:, None, None] == homes)
-    castling = tokens[:, 65:69] * ~touched.any(2)
+    # Squares are compared one by one: a captured step can bring no table from the host.
+    touched = [
+        (leaves == king) | (reaches == king) | (leaves == rook) | (reaches == rook) for king, rook in _HOMES
+    ]
+    castling = tokens[:, 65:69] * ~torch.stack(touched, 1)
     piece = tokens.gather(1, leaves[:, None])[:, 0]
     pawn = (piece == 1) | (piece == 7)
     enemy = torch.where(piece == 1, 7, 1)

@@ -103,7 +103,9 @@ class Run:
         """A network of the run's shape with fresh weights."""
         config = self.config
         network = Transformer(config.shape).to(self.device)
-        return network.compute(config.attention, config.padded_rows, config.wide_stream or not config.bf16)
+        narrow = config.bf16 and not config.wide_stream
+        stream = torch.bfloat16 if narrow else torch.float32
+        return network.compute(config.attention, config.padded_rows, stream)
 
     def _new_optimizer(self) -> torch.optim.Optimizer:
         config = self.config

@@ -1,0 +1,44 @@
+"""The measurement of speed: every rate is there, and a way that cannot be says why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from tabiya.learn.config import config_from_dict
+from tabiya.minds.transformer.plan import TransformerTraining
+from tabiya.minds.transformer.speed import compare, measure
+from tabiya.minds.transformer.training import Run
+
+TINY = {
+    "steps": 4,
+    "batch": 8,
+    "device": "cpu",
+    "bf16": False,
+    "compile": False,
+    "padded_rows": 0,
+    "shape": {"layers": 1, "width": 16, "heads": 2},
+}
+
+
+def test_fed_and_synthetic_rates_are_measured_in_turns(tmp_path: Path, labels: Path):
+    source = {"kind": "labels", "path": str(labels), "share": 1.0}
+    config = config_from_dict({**TINY, "sources": [source]}, TransformerTraining)
+    figures = measure(Run(config, tmp_path / "run"), steps=2, rounds=2)
+    for name in ("synthetic", "fed_once", "fed"):
+        assert len(figures[f"{name}_per_second"]) == 2
+        assert min(figures[f"{name}_per_second"]) > 0
+    assert figures["rows"] == 85
+    assert figures["share"] > 0
+
+
+def test_every_way_has_a_rate_or_a_reason(labels: Path):
+    source = {"kind": "labels", "path": str(labels), "share": 1.0}
+    config = config_from_dict({**TINY, "sources": [source]}, TransformerTraining)
+    found = {(each["attention"], each["padded_rows"]): each for each in compare(config, steps=1)}
+    assert {("plain", 0), ("plain", 88), ("sdpa", 96), ("flex", 0), ("fused", 0)} <= set(found)
+    assert found["plain", 88]["per_second"] > 0
+    assert "needs a GPU" in found["fused", 0]["error"]
