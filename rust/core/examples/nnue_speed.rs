@@ -6,10 +6,10 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Instant;
 
 use shakmaty::{Chess, Position};
 use tabiya_core::features::{FeatureSet, Pieces, batch};
+use tabiya_core::nnue::usage::on_processor;
 use tabiya_core::nnue::{Accumulators, Kernel, Network, Shape};
 use tabiya_core::playout::{Random, random_positions};
 
@@ -79,16 +79,6 @@ fn rate(things: usize, mut each: impl FnMut()) -> f64 {
         if spent > 0.5 {
             return rounds * things as f64 / spent;
         }
-    }
-}
-
-/// Seconds this thread has had the processor, where the system tells; else seconds gone by.
-fn on_processor() -> f64 {
-    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    match told.and_then(|text| text.split(' ').next()?.parse::<f64>().ok()) {
-        Some(nanoseconds) => nanoseconds / 1e9,
-        None => START.get_or_init(Instant::now).elapsed().as_secs_f64(),
     }
 }
 

@@ -20,7 +20,7 @@ def told(*lines: str, wait: str | None = "bestmove") -> list[str]:
         assert engine.stdout is not None
         engine.stdin.write("\n".join(lines) + "\n")
         engine.stdin.flush()
-        heard = []
+        heard: list[str] = []
         while wait is not None:
             line = engine.stdout.readline()
             assert line, heard

@@ -32,6 +32,8 @@ const INCREMENT_SHARE: f64 = 0.85;
 /// Overheads kept in reserve, and the most of a clock that they may take.
 const RESERVED_OVERHEADS: f64 = 12.0;
 const MOST_RESERVED: f64 = 0.9;
+/// Moves that may still come, where each of them loses more than its increment.
+const LONG_GAME: f64 = 40.0;
 /// No move takes more than this share of what is left, nor this many times its plan.
 const MOST_OF_CLOCK: f64 = 0.6;
 const MOST_OF_PLAN: f64 = 4.0;
@@ -87,7 +89,7 @@ fn plan(clock: &Clock, overhead: Duration) -> (Duration, Duration) {
     let moves = clock.moves_to_go.map_or(HORIZON, |moves| f64::from(moves.clamp(1, 40)));
     // A busy machine may lose the overhead several times in a row: that much stays on the clock if it can.
     // And what each of the moves to come loses beyond its increment must be there when it comes.
-    let deficit = overhead.saturating_sub(clock.increment).mul_f64(moves);
+    let deficit = overhead.saturating_sub(clock.increment).mul_f64(moves.max(LONG_GAME));
     let reserve = (overhead.mul_f64(RESERVED_OVERHEADS) + deficit).min(clock.left.mul_f64(MOST_RESERVED));
     let left = usable(clock.left, reserve).as_secs_f64();
     let increment = clock.increment.saturating_sub(overhead).as_secs_f64();
