@@ -14,6 +14,7 @@ pytest.importorskip("onnxruntime")
 from tabiya import _core  # noqa: E402
 from tabiya.learn.sidecar import read_sidecar  # noqa: E402
 from tabiya.minds.transformer.export import export_network, output_names  # noqa: E402
+from tabiya.minds.transformer.int8 import check, quantise  # noqa: E402
 from tabiya.minds.transformer.network import Transformer  # noqa: E402
 from tabiya.minds.transformer.onnx_network import OnnxTransformer  # noqa: E402
 from tabiya.minds.transformer.player import TransformerPlayer, open_player  # noqa: E402
@@ -90,6 +91,20 @@ def test_many_masks_of_one_position_are_one_call_and_leave_no_trace(files: dict[
     assert cut.shape == (300, 1968)  # more than one batch
     assert np.allclose(cut[3], cut[88], atol=1e-6)
     assert np.array_equal(opened.evaluate(PACKED[:1], ["policy"])["policy"], plain)
+
+
+def test_eight_bits_are_smaller_and_nearly_as_true(tmp_path: Path):
+    made = network(layers=2, width=64, heads=2, mlp_ratio=4.0)
+    export_network(made, tmp_path / "float.onnx", half=True, positions=2)
+    found = quantise(tmp_path / "float.onnx", tmp_path / "int8.onnx", PACKED)
+    assert [each["kept_float"] for each in found["tried"]] == ["nothing", "heads"]
+    assert (tmp_path / "int8.onnx").stat().st_size < (tmp_path / "float.onnx").stat().st_size
+    assert OnnxTransformer(tmp_path / "int8.onnx").shape == made.shape
+    figures = check(tmp_path / "float.onnx", tmp_path / "int8.onnx", PACKED)
+    assert figures["positions"] == len(PACKED)
+    assert 0 < figures["policy_divergence"] < 0.5
+    same = check(tmp_path / "float.onnx", tmp_path / "float.onnx", PACKED)
+    assert (same["same_move_share"], same["policy_divergence"]) == (1.0, 0.0)
 
 
 def counting(player: TransformerPlayer) -> list[int]:

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
-from torch import Tensor
+from torch import Tensor, library
 
 PROGRAMS_PER_HEAD = 64
 """Programs among which the boards of a batch are shared, for each head."""
@@ -109,7 +109,7 @@ def _launch(qkv: Tensor) -> tuple[tuple[int, int], dict[str, Any]]:
     return (heads, min(PROGRAMS_PER_HEAD, boards)), sizes
 
 
-@torch.library.custom_op("tabiya::board_attention", mutates_args=())
+@library.custom_op("tabiya::board_attention", mutates_args=())
 def _board_attention(qkv: Tensor, bias: Tensor, scale: float) -> tuple[Tensor, Tensor]:
     boards, rows, _, heads, size = qkv.shape
     qkv, bias = qkv.contiguous(), bias.contiguous()
@@ -127,7 +127,7 @@ def _(qkv: Tensor, bias: Tensor, scale: float) -> tuple[Tensor, Tensor]:
     return qkv.new_empty(boards, rows, heads, size), qkv.new_empty(boards, heads, rows, dtype=torch.float32)
 
 
-@torch.library.custom_op("tabiya::board_attention_backward", mutates_args=())
+@library.custom_op("tabiya::board_attention_backward", mutates_args=())
 def _board_attention_backward(
     given: Tensor, qkv: Tensor, bias: Tensor, lse: Tensor, scale: float
 ) -> tuple[Tensor, Tensor]:

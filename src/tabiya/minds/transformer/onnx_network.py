@@ -22,7 +22,7 @@ from tabiya.minds.transformer.onnx_inputs import INPUTS, METADATA, Inputs, first
 from tabiya.minds.transformer.shape import MOVES, RIGHTS, SLOTS, TransformerShape, Wire
 from tabiya.player import PlayerError, PlayerFailure
 
-BATCH = 256
+BATCH = 64
 """The most positions in one forward pass; more of them are no faster on a CPU and cost memory."""
 _BY_POSITION = ("tokens", "probability", "again", "rows", "attention")
 

@@ -6,6 +6,7 @@ network as ONNX beside the last, so that `transformer:FOLDER` plays it.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import time
 from collections.abc import Iterator
@@ -55,6 +56,8 @@ class Run:
     def __init__(self, config: TransformerTraining, folder: Path) -> None:
         if config.device == "cuda" and not torch.cuda.is_available():
             raise UserError('no CUDA device here: set device = "cpu", or train where there is a GPU')
+        if config.attention == "fused" and importlib.util.find_spec("triton") is None:
+            raise UserError('attention = "fused" needs Triton, which is not installed: use "plain" or "sdpa"')
         self.config, self.folder = config, folder
         self.device = torch.device(config.device)
         folder.mkdir(parents=True, exist_ok=True)
@@ -373,11 +376,10 @@ def _rows(part: Any, size: int) -> dict[str, Tensor]:
     return {name: tensor[:size] for name, tensor in vars(part).items() if isinstance(tensor, Tensor)}
 
 
-def train(path: Path, out: Path, minutes: float | None = None, json: bool = False) -> dict[str, Any]:
-    """`tabiya train` for a transformer's config: the run in `out`, from where it stands; its last figures.
+def train(path: Path, out: Path, minutes: float | None = None) -> dict[str, Any]:
+    """`tabiya train` of this mind: the run of a config in its folder, from where it stands; its figures.
 
-    `json`: the figures go to a machine, so nothing else shall be printed by the caller. The network is
-    written as ONNX where the training stops.
+    The network is written as ONNX where the training stops.
     """
     run = Run(load_config(path, TransformerTraining), out)
     figures = run.train(minutes)
@@ -385,3 +387,13 @@ def train(path: Path, out: Path, minutes: float | None = None, json: bool = Fals
     if run.step > 0:
         figures["network"] = str(run.export())
     return figures
+
+
+def speed(path: Path) -> dict[str, Any]:
+    """`tabiya train --speed` of this mind."""
+    import tempfile
+
+    from tabiya.minds.transformer.speed import measure
+
+    with tempfile.TemporaryDirectory() as folder:
+        return measure(Run(load_config(path, TransformerTraining), Path(folder)))
