@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tabiya._core import Board, legal_indices
+from tabiya.board.choice import choose, from_worth, log_softmax, refuse, repeats
 from tabiya.data.scale import centipawns
 from tabiya.data.worth import centipawns_of
-from tabiya.minds.resnet.choice import choose, from_worth, log_softmax, refuse, repeats
 from tabiya.minds.resnet.onnx_network import OnnxNetwork, expected_score, softmax
 from tabiya.minds.resnet.settings import Settings, options
 from tabiya.minds.resnet.shelf import network_path
