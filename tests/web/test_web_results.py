@@ -10,7 +10,7 @@ import pytest
 from tabiya.minds.genetic import pool_files
 from tabiya.minds.genetic.config import read_config
 from tabiya.minds.genetic.evolution import Evolution
-from tabiya.web.library import Library, thinned
+from tabiya.web.archive import Archive, thinned
 
 GAMES = """[Event "x"]
 [White "resnet"]
@@ -167,7 +167,7 @@ def test_a_folder_with_too_many_files_is_cut(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "MOST_FILES", 3)
     for number in range(9):
         (tmp_path / f"{number}.json").write_text("{}")
-    assert len(Library([tmp_path]).files(".json")) == 3
+    assert len(Archive([tmp_path]).files(".json")) == 3
 
 
 def test_thinning_keeps_both_ends():

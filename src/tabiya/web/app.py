@@ -24,9 +24,9 @@ from starlette.routing import Route
 from tabiya.errors import UserError
 from tabiya.player import Player
 from tabiya.web import evolution, game, limits, opinions, ratings, training, why, wishes
+from tabiya.web.archive import Archive
 from tabiya.web.catalogue import Catalogue
 from tabiya.web.guard import Guard
-from tabiya.web.library import Library
 from tabiya.web.positions import asked_board, line, read_start, view
 from tabiya.web.refusal import Refusal, shortened
 from tabiya.web.rooms import Rooms
@@ -48,8 +48,8 @@ class Page:
         folders: Sequence[Path] = (),
         explain: why.Explain | None = None,
     ) -> None:
-        self.library = Library(folders)
-        self.pools = evolution.pools(self.library)
+        self.archive = Archive(folders)
+        self.pools = evolution.pools(self.archive)
         self.catalogue = Catalogue(open_player, kinds, self.pools)
         self.explain = explain
         # Read once: what is not in this table does not exist, whatever a request's path says.
@@ -94,7 +94,7 @@ class Page:
 
         def make() -> game.Game:
             # A pool may have been begun since the server was.
-            self.pools.update(evolution.pools(self.library))
+            self.pools.update(evolution.pools(self.archive))
             return game.begun(new or {}, self.pools) if kept is None else game.brought_back(kept, self.pools)
 
         # A long PGN takes seconds to read, and nobody else shall wait for it.
@@ -177,15 +177,15 @@ class Page:
         """The pages beside the board; their files are read in a thread, for there may be many."""
         kind, key = request.path_params["kind"], request.path_params.get("key", "")
         number = wishes.whole(_numbers(request), "number", 0, 2**31)
-        library = self.library
+        archive = self.archive
         answers: dict[str, Callable[[], dict[str, Any]]] = {
-            "ratings": lambda: ratings.overview(library),
-            "games": lambda: ratings.games_of(library, key),
-            "game": lambda: ratings.game_of(library, key, number or 0),
-            "training": lambda: training.overview(library),
-            "curves": lambda: training.curves(library, key),
-            "evolution": lambda: evolution.overview(library),
-            "pool": lambda: evolution.history(library, key, number),
+            "ratings": lambda: ratings.overview(archive),
+            "games": lambda: ratings.games_of(archive, key),
+            "game": lambda: ratings.game_of(archive, key, number or 0),
+            "training": lambda: training.overview(archive),
+            "curves": lambda: training.curves(archive, key),
+            "evolution": lambda: evolution.overview(archive),
+            "pool": lambda: evolution.history(archive, key, number),
         }
         if kind not in answers:
             raise Refusal("there is no such page", 404)

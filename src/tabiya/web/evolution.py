@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tabiya.minds.genetic import chronicle, family, pool_files
-from tabiya.web.library import Library, key_of
+from tabiya.web.archive import Archive, key_of
 from tabiya.web.refusal import Refusal
 
 _STATE = "_state.json"
@@ -22,37 +22,37 @@ PARTS = 60
 GENERATIONS = 5
 
 
-def pools(library: Library) -> dict[str, Path]:
+def pools(archive: Archive) -> dict[str, Path]:
     """The pool files that a run of evolution has left, by their keys."""
     found = {}
-    for state in library.files(_STATE).values():
+    for state in archive.files(_STATE).values():
         pool = state.with_name(state.name.removesuffix(_STATE))
         if pool.is_file():
             found[key_of(pool)] = pool
     return found
 
 
-def overview(library: Library) -> dict[str, Any]:
+def overview(archive: Archive) -> dict[str, Any]:
     entries: list[dict[str, Any]] = []
-    for key, pool in pools(library).items():
+    for key, pool in pools(archive).items():
         try:
             state = pool_files.read_state(pool) or {}
             world = state.get("world") or {}
-            entry = {"key": key, "name": library.name(pool), "broken": None}
+            entry = {"key": key, "name": archive.name(pool), "broken": None}
             entry |= {
                 "turn": world.get("turn"),
                 "games": sum(each.get("games", 0) for each in world["pools"]),
             }
         except Exception as error:
             # One damaged pool shall not hide the others.
-            entry = {"key": key, "name": library.name(pool), "broken": str(error)[:200]}
+            entry = {"key": key, "name": archive.name(pool), "broken": str(error)[:200]}
         entries.append(entry)
     return {"pools": entries}
 
 
-def history(library: Library, key: str, genome: int | None) -> dict[str, Any]:
+def history(archive: Archive, key: str, genome: int | None) -> dict[str, Any]:
     """Priorities and piece strengths over the births, the living, and the family of one of them."""
-    pool = pools(library).get(key)
+    pool = pools(archive).get(key)
     if pool is None:
         raise Refusal("there is no such gene pool here", 404)
     genes, living, births = chronicle.read_genes(pool, SAMPLE)
@@ -66,7 +66,7 @@ def history(library: Library, key: str, genome: int | None) -> dict[str, Any]:
         piece: _course(genes.ids, values) for piece, values in genes.values["Piece Strength Gene"].items()
     }
     return {
-        "name": library.name(pool),
+        "name": archive.name(pool),
         "births": births,
         "living": [int(each) for each in living.ids],
         "priorities": priorities,

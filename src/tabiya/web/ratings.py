@@ -12,23 +12,23 @@ from typing import Any, TextIO
 import chess.pgn
 
 from tabiya.web import limits
-from tabiya.web.library import Library, key_of, read_object
+from tabiya.web.archive import Archive, key_of, read_object
 from tabiya.web.positions import line, replayed
 from tabiya.web.refusal import Refusal
 
 MOST_LISTED_GAMES = 200
 
 
-def overview(library: Library) -> dict[str, Any]:
+def overview(archive: Archive) -> dict[str, Any]:
     """All results, each kind in a list of its own, the newest first."""
     found: dict[str, list[dict[str, Any]]] = {"lists": [], "matches": [], "evaluations": []}
-    for path in library.files(".json").values():
+    for path in archive.files(".json").values():
         value = read_object(path)
         if value is None:
             continue
         about = {
             "key": key_of(path),
-            "name": library.name(path),
+            "name": archive.name(path),
             "games_at_hand": _games_file(path).is_file(),
         }
         about |= {name: value.get(name) for name in ("question", "verdict", "date", "commit", "games")}
@@ -72,10 +72,10 @@ def _games_file(result: Path) -> Path:
     return result.with_name("games.pgn")
 
 
-def games_of(library: Library, key: str) -> dict[str, Any]:
+def games_of(archive: Archive, key: str) -> dict[str, Any]:
     """The games of a result: who played, how it ended."""
     found: list[dict[str, Any]] = []
-    with _opened(library, key) as stream:
+    with _opened(archive, key) as stream:
         while len(found) < MOST_LISTED_GAMES:
             headers = chess.pgn.read_headers(stream)
             if headers is None:
@@ -87,11 +87,11 @@ def games_of(library: Library, key: str) -> dict[str, Any]:
     return {"games": found, "most": MOST_LISTED_GAMES}
 
 
-def game_of(library: Library, key: str, number: int) -> dict[str, Any]:
+def game_of(archive: Archive, key: str, number: int) -> dict[str, Any]:
     """One game of a result, to be played through."""
     if not 0 <= number < MOST_LISTED_GAMES:
         raise Refusal("there is no such game in this file", 404)
-    with _opened(library, key) as stream:
+    with _opened(archive, key) as stream:
         for _ in range(number):
             if not chess.pgn.skip_game(stream):
                 break
@@ -110,8 +110,8 @@ def game_of(library: Library, key: str, number: int) -> dict[str, Any]:
     }
 
 
-def _opened(library: Library, key: str) -> TextIO:
-    path = _games_file(library.find(".json", key))
+def _opened(archive: Archive, key: str) -> TextIO:
+    path = _games_file(archive.find(".json", key))
     if not path.is_file():
         raise Refusal("the games of this result are not here: they are too many to come along", 404)
     if path.stat().st_size > limits.LARGEST_FILE:

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from tabiya.web import limits
-from tabiya.web.library import Library, key_of, thinned
+from tabiya.web.archive import Archive, key_of, thinned
 
 LOG = "log.jsonl"
 MOST_CURVES = 40
 
 
-def overview(library: Library) -> dict[str, Any]:
+def overview(archive: Archive) -> dict[str, Any]:
     """The runs, with their last report each."""
     runs = []
-    for path in library.files(LOG).values():
+    for path in archive.files(LOG).values():
         reports, notes = read_log(path)
         if not reports:
             continue
@@ -28,7 +28,7 @@ def overview(library: Library) -> dict[str, Any]:
         runs.append(
             {
                 "key": key_of(path),
-                "name": library.name(path.parent) if path.parent not in library.folders else path.parent.name,
+                "name": archive.name(path.parent) if path.parent not in archive.folders else path.parent.name,
                 "reports": len(reports),
                 "step": last["step"],
                 "seconds": last.get("seconds"),
@@ -39,9 +39,9 @@ def overview(library: Library) -> dict[str, Any]:
     return {"runs": runs}
 
 
-def curves(library: Library, key: str) -> dict[str, Any]:
+def curves(archive: Archive, key: str) -> dict[str, Any]:
     """Every figure of a run over its steps."""
-    path = library.find(LOG, key)
+    path = archive.find(LOG, key)
     reports, notes = read_log(path)
     names = dict.fromkeys(name for each in reports for name in each)
     found: dict[str, Any] = {}
@@ -51,7 +51,7 @@ def curves(library: Library, key: str) -> dict[str, Any]:
         points = [[each["step"], each[name]] for each in reports if type(each.get(name)) in (int, float)]
         if points:
             found[name] = thinned(points)
-    return {"name": library.name(path.parent), "curves": found, "notes": notes[-20:]}
+    return {"name": archive.name(path.parent), "curves": found, "notes": notes[-20:]}
 
 
 def read_log(path: Path) -> tuple[list[dict[str, Any]], list[str]]:

@@ -19,7 +19,7 @@ from tabiya.web.refusal import Refusal
 _SKIPPED = {"tensorboard", "node_modules", "__pycache__"}
 
 
-class Library:
+class Archive:
     """What lies under some folders."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
