@@ -225,3 +225,12 @@ class PlayerName:
         except ValueError as error:
             raise PlayerError(f"options of {text!r} must read name=value&name=value") from error
         return cls(kind, where, part, options)
+
+
+def would_take_draw(decision: Decision | None) -> bool:
+    """A player takes a draw if its last opinion was that it does not stand better."""
+    if decision is None:
+        return False
+    if decision.wdl is not None:
+        return decision.wdl[0] + decision.wdl[1] / 2 <= 0.5
+    return decision.score is not None and decision.score <= 0

@@ -29,6 +29,11 @@ _PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: 
 
 def load_config(path: str | Path, cls: type[T]) -> T:
     """The config in a TOML file; `UserError` with the file's name for whatever is wrong with it."""
+    return _read_table(read_toml(path), cls, _Place(str(path)))
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """The tables of a TOML file; `UserError` if it is none."""
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
@@ -38,10 +43,9 @@ def load_config(path: str | Path, cls: type[T]) -> T:
     except UnicodeDecodeError:
         raise UserError(f"{path} is no TOML file: it is not UTF-8 text") from None
     try:
-        values = tomllib.loads(text)
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is no valid TOML: {error}") from None
-    return _read_table(values, cls, _Place(str(path)))
 
 
 def config_from_dict(values: Mapping[str, Any], cls: type[T], source: str = "the stored config") -> T:

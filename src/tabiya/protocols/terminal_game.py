@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tabiya._core import Board
-from tabiya.player import Decision, Limit, Player, PlayerError, PlayerFailure
+from tabiya.player import Decision, Limit, Player, PlayerError, PlayerFailure, would_take_draw
 from tabiya.protocols.board_view import draw
 from tabiya.protocols.game_record import GameRecord
 from tabiya.protocols.scores import mate_in
@@ -109,7 +109,7 @@ class TerminalGame:
             answer = opponent.read(f"{self._players[white].name} offers a draw; take it? [y/N] ")
             taken = answer.strip().lower() in ("y", "yes")
         else:
-            taken = _would_take_draw(self._last.get(not white))
+            taken = would_take_draw(self._last.get(not white))
         if taken:
             self._end("1/2-1/2", "draw agreed")
         else:
@@ -201,15 +201,6 @@ class TerminalGame:
 
     def _quit(self, _rest: str) -> None:
         raise _Leave
-
-
-def _would_take_draw(decision: Decision | None) -> bool:
-    """A player takes a draw if its last opinion was that it does not stand better."""
-    if decision is None:
-        return False
-    if decision.wdl is not None:
-        return decision.wdl[0] + decision.wdl[1] / 2 <= 0.5
-    return decision.score is not None and decision.score <= 0
 
 
 def _opinion(name: str, decision: Decision) -> str:

@@ -17,7 +17,7 @@ import chess.pgn
 
 from tabiya._core import Board
 from tabiya.data.scale import win_probability
-from tabiya.player import Decision
+from tabiya.player import Decision, would_take_draw
 from tabiya.protocols.move_input import understand
 from tabiya.protocols.python_chess import to_python_chess
 from tabiya.web import limits, wishes
@@ -293,11 +293,6 @@ def expected_points(decision: Decision) -> float | None:
 def white_share(decision: Decision, white: bool) -> float | None:
     points = expected_points(decision)
     return None if points is None else round(points if white else 1 - points, 4)
-
-
-def would_take_draw(decision: Decision | None) -> bool:
-    points = None if decision is None else expected_points(decision)
-    return points is not None and points <= 0.5
 
 
 def shown_decision(decision: Decision) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tabiya import _core  # noqa: E402
-from tabiya.data.labels import load_move_labels  # noqa: E402
+from tabiya.data.labels import load_move_labels, write_move_labels  # noqa: E402
 from tabiya.data.scale import MOVE_MATE  # noqa: E402
 from tabiya.data.worth import worth  # noqa: E402
 from tabiya.errors import UserError  # noqa: E402
@@ -20,7 +20,7 @@ from tabiya.minds.resnet.judge import Judge  # noqa: E402
 from tabiya.minds.resnet.loss import expected_value  # noqa: E402
 from tabiya.minds.resnet.network import ResNet, ResNetShape  # noqa: E402
 from tabiya.minds.resnet.selfplay import SelfPlaySettings, mistakes, self_play  # noqa: E402
-from tabiya.minds.resnet.valuing import value_moves, write_valued  # noqa: E402
+from tabiya.minds.resnet.valuing import value_moves  # noqa: E402
 
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1"
 STALEMATE_IN_ONE = "7k/8/8/6Q1/8/8/8/K7 w - - 0 1"
@@ -81,7 +81,9 @@ def test_where_a_move_ends_the_game_the_rules_speak(judge: Judge):
 
 def test_labels_by_the_network_are_a_file_like_any_other(judge: Judge, tmp_path: Path):
     packed = _core.random_positions(20, 8)
-    count = write_valued(judge, packed, tmp_path / "own.moves")
+    labels = value_moves(judge, packed)
+    write_move_labels(tmp_path / "own.moves", labels)
+    count = labels[1][-1]
     loaded = load_move_labels(tmp_path / "own.moves")
     assert np.array_equal(loaded[0], packed)
     assert loaded[1][-1] == count == len(loaded[2])

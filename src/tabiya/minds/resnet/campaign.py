@@ -25,7 +25,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from tabiya import _core
 from tabiya.data.fens import read_positions
@@ -39,6 +38,7 @@ from tabiya.files import replacing
 from tabiya.learn.feed import Feed, Table, joined, labels_table, successors_table
 from tabiya.learn.log import RunLog
 from tabiya.minds.resnet.judge import Judge
+from tabiya.minds.resnet.pipeline.positions import first_of_each
 from tabiya.minds.resnet.selfplay import SelfPlaySettings, mistakes, self_play
 from tabiya.minds.resnet.training import ResNetTraining, Run
 from tabiya.minds.resnet.valuing import value_moves
@@ -196,7 +196,8 @@ class _Running:
         played = self_play(judge, [fen for fen in openings if fen], settings, self._threads)
         labels = value_moves(judge, played.packed, self._threads)
         wrong = mistakes(played, labels, settings.margin)
-        packed = _different(played.packed[wrong])
+        packed = played.packed[wrong]
+        packed = np.ascontiguousarray(packed[first_of_each(packed)])
         path = self._folder / f"mistakes-{number}.fen"
         with replacing(path) as part:
             part.write_text("".join(f"{fen}\n" for fen in _core.unpack_fens(packed)))
@@ -370,9 +371,3 @@ class _Labelling:
 
 class _StoppedError(Exception):
     """The labelling was told to stop."""
-
-
-def _different(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Each position once, in the order of first appearance."""
-    _, first = np.unique(_core.position_keys(packed), return_index=True)
-    return np.ascontiguousarray(packed[np.sort(first)])

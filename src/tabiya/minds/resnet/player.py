@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tabiya._core import Board, legal_indices
+from tabiya.board.afterwards import DRAW, Successors
 from tabiya.board.choice import choose, from_worth, log_softmax, refuse, repeats
 from tabiya.data.scale import centipawns
 from tabiya.data.worth import centipawns_of
@@ -34,10 +35,6 @@ from tabiya.player import (
     ScoredMove,
 )
 from tabiya.protocols.scores import mate_score
-
-DRAW = 0.5
-_DRAWN = (0.0, 1.0, 0.0)
-_WON = (1.0, 0.0, 0.0)
 
 
 def open_player(name: PlayerName) -> Player:
@@ -180,49 +177,23 @@ class ResNetPlayer(Player):
         Where a move ends the game, a draw that may be claimed included, the
         rules give its worth and the network is not asked.
         """
-        worths = [np.zeros(len(moves)) for moves in legal]
-        wdls = [[_DRAWN] * len(moves) for moves in legal]
-        mates: list[set[str]] = [set() for _ in legal]
-        asked: list[tuple[int, int, bool]] = []
-        rows: list[bytes] = []
-        for number, (board, moves) in enumerate(zip(boards, legal, strict=True)):
-            after = board.copy()
-            for at, move in enumerate(moves):
-                after.push(move)
-                ending = after.outcome(claim=True)
-                if ending is None:
-                    asked.append((number, at, after.repetitions() > 0))
-                    rows.append(after.packed())
-                elif ending[0] == "1/2-1/2":
-                    worths[number][at] = DRAW
-                else:
-                    worths[number][at], wdls[number][at] = 1.0, _WON
-                    mates[number].add(move)
-                after.pop()
-        passes = [0] * len(boards)
-        if rows:
-            packed = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, 32)
-            wdl, expected = self._values(self.network.evaluate(packed, ["wdl", "value_bins"]))
-            capped = self.settings.repetition in ("any", "weigh")
-            for row, (number, at, repeated) in enumerate(asked):
-                # The successor is seen by the other side.
-                worth = 1.0 - float(expected[row])
-                worths[number][at] = min(worth, DRAW) if repeated and capped else worth
-                wdls[number][at] = _triple(wdl[row][::-1])
-                passes[number] += 1
+        successors = Successors(boards, legal)
+        wdl, expected = np.zeros((0, 3)), np.zeros(0)
+        if len(successors.packed):
+            wdl, expected = self._values(self.network.evaluate(successors.packed, ["wdl", "value_bins"]))
+        capped = self.settings.repetition in ("any", "weigh")
         opinions = []
-        for number, moves in enumerate(legal):
-            worth_of = worths[number]
-            best = int(np.argmax(worth_of))
+        for moves, outlook in zip(legal, successors.valued(wdl, expected, capped), strict=True):
+            best = int(np.argmax(outlook.worth))
             opinions.append(
                 _Opinion(
                     moves,
-                    from_worth(worth_of),
-                    worth_of,
-                    wdls[number][best],
-                    float(worth_of[best]),
-                    passes[number],
-                    frozenset(mates[number]),
+                    from_worth(outlook.worth),
+                    outlook.worth,
+                    outlook.wdl[best],
+                    float(outlook.worth[best]),
+                    outlook.asked,
+                    outlook.mates,
                 )
             )
         return opinions

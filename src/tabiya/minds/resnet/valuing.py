@@ -9,13 +9,12 @@ takes a single look. Where a move ends the game the rules give its score.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabiya import _core
-from tabiya.data.labels import MoveLabels, write_move_labels
+from tabiya.data.labels import MoveLabels
 from tabiya.data.scale import MOVE_MATE
 from tabiya.data.worth import LARGEST, centipawns_of
 from tabiya.minds.resnet.judge import Judge
@@ -98,13 +97,6 @@ def _below_the_rest(
     lowest[some] = np.minimum.reduceat(wide, offsets[:-1][some])
     under = np.repeat(np.clip(lowest - BELOW, -CEILING, CEILING), counts)
     return np.where(known, scores, under).astype(np.int16)
-
-
-def write_valued(judge: Judge, packed: NDArray[np.uint8], target: Path, threads: int = 1) -> int:
-    """Label the positions into a file of move labels; how many moves were scored."""
-    labels = value_moves(judge, packed, threads)
-    write_move_labels(target, labels)
-    return int(labels[1][-1])
 
 
 def _scores(values: NDArray[np.float32], states: NDArray[np.uint8]) -> NDArray[np.int16]:

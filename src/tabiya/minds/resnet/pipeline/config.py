@@ -9,7 +9,6 @@ with an @ (see `sources`).
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any, Literal
 
 from tabiya.data.extract import Extraction
 from tabiya.errors import UserError
-from tabiya.learn.config import config_from_dict
+from tabiya.learn.config import config_from_dict, read_toml
 from tabiya.minds.resnet.pipeline.sources import GAMES, LABELS, MISTAKES, OWN, check_sources
 from tabiya.minds.resnet.selfplay import SelfPlaySettings
 from tabiya.minds.resnet.training import ResNetTraining
@@ -216,15 +215,7 @@ class Pipeline:
 
 def read_pipeline(path: str | Path) -> Pipeline:
     """The pipeline that a TOML file describes; one sentence for whatever is wrong with it."""
-    try:
-        values = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))
-    except FileNotFoundError:
-        raise UserError(f"no file {path}") from None
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is no valid TOML: {error}") from None
-    return config_from_dict(_with_common(values, str(path)), Pipeline, str(path))
+    return config_from_dict(_with_common(read_toml(path), str(path)), Pipeline, str(path))
 
 
 def _with_common(values: dict[str, Any], path: str) -> dict[str, Any]:
