@@ -75,6 +75,7 @@ def plan(tmp_path: Path) -> Campaign:
         selfplay_steps=(3, 6),
         value_steps=(9,),
         value_positions=100,
+        sampled=10,
         teacher=f"{sys.executable} {FAKE}",
         workers=1,
         fillers=(str(tmp_path / "filler.fen"),),
@@ -87,12 +88,13 @@ def test_mistakes_are_labelled_and_learned_from_while_training_goes_on(plan: Cam
     assert [each["step"] for each in record["iterations"]] == [3, 6]
     for number, each in enumerate(record["iterations"], 1):
         assert each["games"] == 4
-        asked = load_move_labels(folder / f"mistakes-{number}.moves")
-        assert len(asked[0]) == each["asked"] > 0
+        asked = (folder / f"mistakes-{number}.fen").read_text().split()
+        assert len(asked) // 6 == each["asked"] > 0
+        assert len(load_move_labels(folder / f"mistakes-{number}.kept.moves")[0]) > 0
     assert [each["positions"] for each in record["valued"]] == [100]
     log = read_log(folder / "train")
-    assert any("own_policy" in line for line in log if line["step"] > 9)
-    assert not any("own_policy" in line for line in log if line["step"] <= 9)
+    assert any("own_policy" in line for line in log if line["step"] > 3)
+    assert not any("own_policy" in line for line in log if line["step"] <= 3)
     assert json.loads((folder / "record.json").read_text())["filler-1"]["kept"] > 0
 
 

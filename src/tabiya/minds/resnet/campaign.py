@@ -1,11 +1,12 @@
 """Phases b and c at once, on one machine: the GPU trains while the processor's cores label.
 
-One long run with one schedule. At fixed steps the network plays itself and its
-mistakes go to the teacher; at the next such step their labels, made meanwhile,
-join what is learned from. Near the end the network values the moves of many
-million game positions itself, and the policy learns from that too. Whenever
-the teacher has no mistakes to label it works through a list of other hard
-positions. Nothing waits: not the GPU for labels, not the teacher for games.
+One long run with one schedule. At fixed steps the network plays itself; its
+mistakes, and some of its other positions, go to the teacher, whose labels join
+what is learned from when they are made. At others the network values the moves
+of many million game positions itself, and the policy learns from that, as it
+does from the values of its own games. Whenever the teacher has nothing of that
+to label it works through a list of other hard positions. Nothing waits: not the
+GPU for labels, not the teacher for games.
 
 What comes when depends on steps alone, apart from how far the teacher got.
 Checkpoints and labels are kept as they are made; a run that was stopped goes on
@@ -70,7 +71,12 @@ class Campaign:
     """The steps after which the network values the moves of further game positions."""
     value_positions: int
     """How many each time."""
-    value_least: float = 0.002
+    value_least: float = 0.005
+    """Moves less likely than this are not valued; see `value_moves`."""
+    value_kept: int = 2
+    """Valuings whose labels are learned from: the newest ones, by the best network so far."""
+    sampled: int = 0
+    """Positions of self-play, drawn at random, that the teacher labels beside the mistakes."""
     own_share: float = 1.0
     """Share of the network's own labels, once there are some, in every batch beside the sources' shares."""
     teacher: str
@@ -88,6 +94,8 @@ class Campaign:
                 f"self-play and valuing need steps of their own between 1 and the end, got {sorted(steps)} "
                 f"of {self.training.steps}"
             )
+        if self.value_kept < 1 or self.sampled < 0:
+            raise UserError("value_kept must be at least 1 and sampled at least 0")
         if {source.kind for source in self.training.sources} != {"games", "labels", "successors"}:
             raise UserError("a campaign learns from sources of the kinds games, labels and successors")
 
@@ -118,7 +126,8 @@ class _Running:
         self._shares = [source.share for source in sources]
         self._games = self._base[[source.kind for source in sources].index("games")]
         self._gained: list[tuple[Table, Table]] = []
-        self._own: Table | None = None
+        self._valued: list[Table] = []
+        self._own_games: list[Table] = []
         self._judge: Judge | None = None
         self._teachers: list[_Labelling] = []
         self._filler: _Labelling | None = None
@@ -161,7 +170,7 @@ class _Running:
                     run.train_to(step, self._feed(), exams, log, left)
                 if run.step == step:
                     event(log)
-        self._take_finished(wait=True)
+        self._take_finished(stop=run.step == plan.training.steps)
         self._end_filler()
         self._save_record()
         run.export()
@@ -172,8 +181,8 @@ class _Running:
         for source, table in zip(self._plan.training.sources, self._base, strict=True):
             gained = [pair[source.kind == "successors"] for pair in self._gained if source.kind != "games"]
             tables.append(joined([table, *gained]) if gained else table)
-        if self._own is not None:
-            tables.append(self._own)
+        if self._valued or self._own_games:
+            tables.append(joined([*self._valued, *self._own_games]))
             shares.append(self._plan.own_share)
         config = self._plan.training
         return Feed(tables, shares, config.batch, config.seed, config.mirror)
@@ -187,16 +196,19 @@ class _Running:
         return self._judge
 
     def _iterate(self, log: RunLog) -> None:
-        """Self-play; its mistakes to the teacher; what it has labelled since the last time to the learner."""
+        """Self-play: its mistakes to the teacher, its values to the policy; labels made meanwhile join."""
+        if any(each["step"] == self._run.step for each in self._record["iterations"]):
+            return  # played before the campaign was stopped
         number = len(self._record["iterations"]) + 1
         began = time.monotonic()
         judge = self._asked()
         openings = Path(self._plan.openings).read_text().split("\n")
         settings = replace(self._plan.selfplay, seed=self._plan.selfplay.seed + number)
         played = self_play(judge, [fen for fen in openings if fen], settings, self._threads)
-        labels = value_moves(judge, played.packed, self._threads)
+        labels = value_moves(judge, played.packed, self._threads, least=self._plan.value_least)
         wrong = mistakes(played, labels, settings.margin)
-        packed = played.packed[wrong]
+        others = np.random.default_rng(number).permutation(len(played.packed))[: self._plan.sampled]
+        packed = played.packed[np.concatenate([wrong, others])]
         packed = np.ascontiguousarray(packed[first_of_each(packed)])
         path = self._folder / f"mistakes-{number}.fen"
         with replacing(path) as part:
@@ -217,31 +229,37 @@ class _Running:
         )
         log.note(f"self-play {number}: {self._record['iterations'][-1]}")
         self._save_record()
+        self._own_games.append(self._own_table(select(labels, first_of_each(played.packed))))
 
     def _value(self, log: RunLog) -> None:
         """The network's own value of the moves of further game positions; the labels made meanwhile join."""
         began = time.monotonic()
-        self._take_finished(wait=True)
+        self._take_finished()
         self._end_filler()
         self._next_filler()
         generator = torch.Generator().manual_seed(self._plan.training.seed)
         order = torch.randperm(len(self._games), generator=generator)
         first = self._plan.value_positions * sum(step < self._run.step for step in self._plan.value_steps)
         rows = order[first : first + self._plan.value_positions]
-        parts = [] if self._own is None else [self._own]
+        parts = []
         for some in torch.split(rows, 1 << 20):
             packed = self._games.packed[some.to(self._games.packed.device)].cpu().numpy()
             labels = value_moves(self._asked(), packed, self._threads, least=self._plan.value_least)
-            part = labels_table(labels, self._run.device, self._threads)
-            # The best of many estimates is too high: they teach which move is best, not what it is worth.
-            part.value = None
-            parts.append(part)
-        self._own = joined(parts)
-        self._own.kind = OWN
+            parts.append(self._own_table(labels))
+        self._valued = [*self._valued, joined(parts)][-self._plan.value_kept :]
         seconds = round(time.monotonic() - began, 1)
         self._record["valued"].append({"step": self._run.step, "positions": len(rows), "seconds": seconds})
         log.note(f"valued: {self._record['valued'][-1]}")
         self._save_record()
+
+    def _own_table(self, labels: MoveLabels) -> Table:
+        """The network's own labels: they teach which move is best, not what it is worth.
+
+        The best of many estimates is too high.
+        """
+        table = labels_table(labels, self._run.device, self._threads)
+        table.kind, table.value = OWN, None
+        return table
 
     # The teacher ------------------------------------------------------------------------------------------
 
@@ -277,10 +295,11 @@ class _Running:
         for labelling in [*self._teachers, *([self._filler] if self._filler else [])]:
             labelling.dismiss()
 
-    def _take_finished(self, wait: bool = False) -> None:
+    def _take_finished(self, stop: bool = False) -> None:
+        """The labels of mistakes that are made; with `stop`, also as many of the others as there are."""
         for labelling in self._teachers:
-            if wait or labelling.finished:
-                self._take(labelling)
+            if stop or labelling.finished:
+                self._take(labelling, stop)
         self._teachers = [each for each in self._teachers if not each.taken]
 
     def _take(self, labelling: _Labelling, stop: bool = False) -> None:

@@ -25,7 +25,7 @@ AT_ONCE = 4
 """Chunks under way at a time."""
 WIDTH = 128
 """Legal moves the policy is asked about."""
-ALWAYS = 8
+ALWAYS = 6
 """Moves of a position that are looked at however unlikely."""
 BELOW = 50
 """Centipawns by which moves not looked at stand under the others."""
