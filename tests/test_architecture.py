@@ -41,6 +41,7 @@ NEVER_TORCH_COMMANDS = (
     "elo",
     "export_int8",
     "export_check",
+    "lab_resnet_tables",
     "promote",
     "evolve",
 )

@@ -96,14 +96,11 @@ def _opened(text: str, where: str, eco: EcoTable) -> OpenedGame:
 def _book_moves(body: str) -> Iterator[str]:
     """The moves before the first comment, leaving out the one that the comment belongs to."""
     words = _NUMBER.sub(" ", body.partition("{")[0]).split()
-    commented = "{" in body
     board = Board()
-    for word in words[:-1]:  # the last is the first move of a player, or the result
+    for word in words[:-1]:  # the last one is what the comment belongs to; without comments, the result
         move = board.parse(word)
         yield move
         board.push(move)
-    if not words or (not commented and words[-1] not in _RESULTS):
-        raise ValueError("the game has no moves, or no result after them")
 
 
 def opening_scores(

@@ -98,7 +98,6 @@ def _endgames(found: Json) -> Iterator[str]:
     for entry in found["entries"].values():
         for row in entry["figures"]["by_men"]:
             judge = "tables" if row["judge"] == "syzygy" else "teacher"
-            fastest = row["dtz_optimal_share"]
             rows.append(
                 [
                     entry["name"],
@@ -106,12 +105,23 @@ def _endgames(found: Json) -> Iterator[str]:
                     judge,
                     f"{row['positions']:,}",
                     _share(row, "optimal"),
-                    "–" if fastest is None else f"{100 * fastest:.1f} %",
+                    _percent(row["any_move_share"]),
+                    _percent(row["dtz_optimal_share"]),
                     _number(row["value_error"], 3),
                 ]
             )
     yield table(
-        ["player", "men", "judge", "positions", "result kept", "and as fast as can be", "value off by"], rows
+        [
+            "player",
+            "men",
+            "judge",
+            "positions",
+            "result kept",
+            "any move would",
+            "and fastest",
+            "value off by",
+        ],
+        rows,
     )
     figures = [entry["figures"] for entry in found["entries"].values()]
     teachers = [own["teacher"] for own in figures if "teacher" in own]
@@ -169,15 +179,19 @@ _WRITERS = {
 
 
 def _notes(tables: Mapping[str, Json]) -> Iterator[str]:
+    for table_name, found in tables.items():
+        loads = {entry["name"]: _load(entry) for entry in found["entries"].values() if _load(entry) > BUSY}
+        if loads:
+            yield (
+                f"{table_name}: other programs ran while the times of {', '.join(loads)} were taken "
+                f"({max(loads.values()):.1f} more at work than there are cores), so they are too long"
+            )
     networks: dict[str, dict[str, list[str]]] = {}
     for table_name, found in tables.items():
         for player, entry in found["entries"].items():
             own = entry["settings"].get("network")
             if own:
                 networks.setdefault(player, {}).setdefault(own, []).append(table_name)
-            load = entry["figures"].get("load_average", 0.0)
-            if load > entry["machine"]["cores"] + BUSY:
-                yield f"{table_name}: {entry['name']} was timed under a load of {load:g}, so for too long"
     for player, by_network in networks.items():
         if len(by_network) > 1:
             named = "; ".join(f"{network[:8]}: {', '.join(where)}" for network, where in by_network.items())
@@ -186,6 +200,11 @@ def _notes(tables: Mapping[str, Json]) -> Iterator[str]:
     sized = {entry["settings"]["network"] for entry in tables.get("size", {}).get("entries", {}).values()}
     if gpu and gpu.get("sha256") not in sized:
         yield "the GPU's time is not shown to be of this network: its file names another sha256 or none"
+
+
+def _load(entry: Json) -> float:
+    """How many programs more than cores were at work when an entry was timed."""
+    return float(entry["figures"].get("load_average", 0.0)) - int(entry["machine"]["cores"])
 
 
 def _words(limit: Json) -> str:
@@ -199,6 +218,10 @@ def _share(figures: Json | None, key: str) -> str:
 
 def _score(row: Json | None) -> str:
     return share(dict(row) if row else None, "score_share", "score_95")
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f} %"
 
 
 def _won(row: Json) -> str:

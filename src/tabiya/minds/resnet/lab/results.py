@@ -21,7 +21,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from tabiya.arena.evaluation import BATCH, Examiner, Skipped, limit_figures
+from tabiya._core import Board
+from tabiya.arena.evaluation import BATCH, Examiner, Skipped, limit_figures, mean
 from tabiya.arena.provenance import provenance
 from tabiya.arena.runner import entrants
 from tabiya.errors import UserError
@@ -30,6 +31,7 @@ from tabiya.minds.resnet.lab.folder import read_json, write_json
 from tabiya.player import Limit, OpenPlayer, Player
 
 if TYPE_CHECKING:
+    from tabiya.arena.endgames import EndgameSet
     from tabiya.arena.puzzles import PuzzleSet
     from tabiya.minds.resnet.lab.games import Progress
     from tabiya.minds.resnet.lab.result_plan import ResultTables
@@ -197,6 +199,8 @@ class Results:
                     Examiner(player, self._open, ONE_LOOK) as examiner,
                 ):
                     figures = measure_endgames(endgames, examiner, teacher, meter.advance)
+                for row in figures["by_men"]:
+                    row["any_move_share"] = _any_move(endgames, row["men"], row["judge"])
                 self._keep("endgames", player, settings | {"network": self._identity(player)}, figures)
 
     def _size(self) -> None:
@@ -206,6 +210,7 @@ class Results:
         from tabiya.minds.resnet.player import ResNetPlayer
 
         section, seed = self.plan.size, self.plan.seed
+        gpu = None if section.gpu is None else _gpu(Path(section.gpu))
         settings = {
             "threads": section.threads,
             "runs": section.runs,
@@ -233,7 +238,7 @@ class Results:
             (own,) = times.pop("networks")
             figures = {"bytes": path.stat().st_size, "parameters": parameters, **own, **times}
             self._keep("size", self.plan.mind, settings, figures)
-        self._add("size", gpu=None if section.gpu is None else _gpu(Path(section.gpu)))
+        self._add("size", gpu=gpu)
 
     def _engines(self) -> None:
         from tabiya.arena.effort import effort_positions, measure_effort
@@ -242,6 +247,7 @@ class Results:
         assert section is not None
         book = None if section.book is None else Path(section.book)
         players = list(dict.fromkeys([*self.plan.players(), *section.players]))
+        lists = [_rating_list(Path(file)) for file in section.ratings]
         boards = effort_positions(book, section.positions, self.plan.seed)
         for player in players:
             settings = {
@@ -257,7 +263,6 @@ class Results:
                 figures = measure_effort(opened, boards, section.limit, meter.advance)
                 figures["called"] = opened.name
             self._keep("engines", player, settings, figures)
-        lists = [_rating_list(Path(file)) for file in section.ratings]
         names = {entrant.spec: entrant.name for entrant in entrants(players)}
         ratings = {
             player: line
@@ -297,6 +302,13 @@ class Results:
 def _network_of(player: Player) -> str | None:
     path = getattr(getattr(player, "network", None), "path", None)
     return checksum(path) if isinstance(path, Path) else None
+
+
+def _any_move(endgames: EndgameSet, men: int, judge: str) -> float | None:
+    """The share of results that a move at random would keep, which is the figure to be above."""
+    judged = [one for one in endgames.positions if one.men == men and one.keeping is not None]
+    shares = [len(one.keeping or ()) / len(Board(one.fen).legal_moves()) for one in judged]
+    return mean(shares) if judge == "syzygy" else None
 
 
 def _tsv(folder: str) -> list[Path]:
