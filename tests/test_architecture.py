@@ -41,7 +41,6 @@ NEVER_TORCH_COMMANDS = (
     "elo",
     "export_int8",
     "export_check",
-    "lab_resnet_tables",
     "promote",
     "evolve",
 )

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
         "tables",
         nargs="*",
         metavar="TABLE",
-        help="puzzles, openings, endgames, size, engines (all that the config has), or report alone",
+        help="puzzles, openings, endgames, size, engines (all that the config has), or gpu or report alone",
     )
     parser.add_argument(
         "--config", metavar="FILE", default=CONFIG, help=f"where the questions lie ({CONFIG})"
@@ -42,9 +42,11 @@ def run(args: argparse.Namespace) -> int:
     from tabiya.roster import open_player
 
     for table in args.tables:
-        if table not in (*TABLES, "report"):
-            raise UserError(f"unknown table {table!r}; there are {', '.join(TABLES)} and report")
+        if table not in (*TABLES, "gpu", "report"):
+            raise UserError(f"unknown table {table!r}; there are {', '.join(TABLES)}, gpu and report")
     out = Path(args.out)
+    if args.tables == ["gpu"]:
+        return _gpu(_changed(load_config(args.config, ResultTables), args), out)
     if args.tables != ["report"]:
         plan = _changed(load_config(args.config, ResultTables), args)
         results = Results(plan, out, open_player, progress)
@@ -57,6 +59,26 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(text, end="")
         print(f"\nreport {out / 'report.md'}, all figures in the .json files beside it")
+    return 0
+
+
+def _gpu(plan: ResultTables, out: Path) -> int:
+    """Time the network where a GPU is, for the table of sizes to quote."""
+    try:
+        import torch  # noqa: F401 - asked for first, so that its absence is one sentence
+    except ImportError:
+        raise UserError(
+            "a GPU's time is taken with torch: install it with `pip install 'tabiya[train]'`"
+        ) from None
+    from tabiya.minds.resnet.lab.folder import write_json
+    from tabiya.minds.resnet.lab.gpu_latency import measure_gpu
+    from tabiya.minds.resnet.lab.results import GPU_FILE
+    from tabiya.minds.resnet.shelf import network_path
+    from tabiya.player import PlayerName
+
+    figures = measure_gpu(network_path(PlayerName.parse(plan.mind).where))
+    write_json(out / GPU_FILE, figures)
+    print_json(figures)
     return 0
 
 

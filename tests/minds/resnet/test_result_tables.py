@@ -18,6 +18,8 @@ from tabiya._core import Board, random_positions
 from tabiya.arena.evaluation import Examiner
 from tabiya.arena.puzzles import Puzzle, PuzzleSet, measure_puzzles
 from tabiya.cli import main
+from tabiya.errors import UserError
+from tabiya.files import checksum
 from tabiya.learn.config import load_config
 from tabiya.learn.sidecar import write_sidecar
 from tabiya.minds.resnet.lab import results
@@ -326,6 +328,21 @@ def test_the_gpus_time_stands_beside_and_another_networks_is_told(lab: Path, tmp
     text = capsys.readouterr().out
     assert "a large one | 0.71" in text
     assert "not shown to be of this network" in text
+
+
+def test_a_pass_is_timed_with_torch_in_the_shape_of_the_manifest(build):
+    torch = pytest.importorskip("torch")
+    from tabiya.minds.resnet.lab.gpu_latency import measure_gpu
+
+    network = build()
+    sizes = {"blocks": 1, "channels": 8, "squeeze": 4, "planes": 18, "value_channels": 4, "value_hidden": 16}
+    write_sidecar(network, kind="resnet", planes=18, parameters=1, config={"shape": sizes})
+    figures = measure_gpu(network, "cpu", passes=3)
+    assert figures["sha256"] == checksum(network)
+    assert 0 < figures["median_ms"] <= figures["p95_ms"]
+    if not torch.cuda.is_available():
+        with pytest.raises(UserError, match="no GPU here"):
+            measure_gpu(network)
 
 
 @pytest.mark.parametrize(

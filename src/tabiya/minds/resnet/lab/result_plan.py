@@ -76,7 +76,7 @@ class Size:
     runs: int = 5
     passes: int = 100
     gpu: str | None = None
-    """A JSON file with a `device`, its `median_ms` for a pass and the network's `sha256`."""
+    """A JSON file with a `device`, its `median_ms` and the network's `sha256`."""
 
     def __post_init__(self) -> None:
         _at_least_one(self, "threads", "runs", "passes")

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 ONE_LOOK = Limit(nodes=10_000)
 """What a mind that searches may look at for a move of a puzzle or an endgame, as `tabiya eval` has it."""
 
+GPU_FILE = "gpu.json"
+"""What `tabiya lab resnet-tables gpu` leaves in the folder."""
+
 Settings = dict[str, Any]
 
 
@@ -210,7 +213,8 @@ class Results:
         from tabiya.minds.resnet.player import ResNetPlayer
 
         section, seed = self.plan.size, self.plan.seed
-        gpu = None if section.gpu is None else _gpu(Path(section.gpu))
+        beside = self.folder / GPU_FILE
+        gpu = _gpu(Path(section.gpu)) if section.gpu else _gpu(beside) if beside.exists() else None
         settings = {
             "threads": section.threads,
             "runs": section.runs,
