@@ -70,11 +70,12 @@ def _endgames(axes: Any, found: Json) -> None:
     for number, (ink, entry) in enumerate(zip(_inks(found), entries.values(), strict=True)):
         rows = entry["figures"]["by_men"]
         x = [men.index(row["men"]) + (number - (len(entries) - 1) / 2) * width for row in rows]
-        y, reach = _with_reach(rows, "optimal")
-        axes.bar(x, y, width, yerr=reach, color=ink, ecolor="0.3", capsize=2, label=entry["name"])
+        kept, (below, above) = _with_reach(rows, "optimal")
+        lost = [100 - share for share in kept]
+        axes.bar(x, lost, width, yerr=[above, below], color=ink, ecolor="0.3", capsize=2, label=entry["name"])
     axes.set_xticks(range(len(men)), men)
-    axes.set(title="endgames: result kept", xlabel="men", ylabel="%", ylim=(0, 100))
-    axes.legend(loc="lower left")
+    axes.set(title="endgames: results given away", xlabel="men", ylabel="%")
+    axes.legend()
 
 
 def _engines(axes: Any, found: Json) -> None:

@@ -25,6 +25,7 @@ from tabiya.learn.sidecar import write_sidecar
 from tabiya.minds.resnet.lab import results
 from tabiya.minds.resnet.lab.result_plan import ResultTables
 from tabiya.player import Decision, Limit, Player
+from tabiya.reports import result_plot
 from tabiya.roster import open_player
 
 HEADER = "PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes,GameUrl,OpeningTags\n"
@@ -37,6 +38,15 @@ GAME = """[Round "{round}"]
 1. e4 c5 2. Nf3 {{[%emt 0:00:00.100]}} {{checkmate}} {result}
 
 """
+
+
+DRAW = result_plot.plot_results
+
+
+@pytest.fixture(autouse=True)
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture takes longer than all the rest; one test asks for it."""
+    monkeypatch.setattr(result_plot, "plot_results", lambda _tables, _path: False)
 
 
 class QueenTable:
@@ -190,8 +200,9 @@ def test_the_report_is_made_again_from_the_tables_alone(lab: Path, capsys):
     assert (out / "report.md").read_text() == text
 
 
-def test_the_picture_has_a_panel_for_each_table(lab: Path, capsys):
+def test_the_picture_has_a_panel_for_each_table(lab: Path, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
+    monkeypatch.setattr(result_plot, "plot_results", DRAW)
     run(lab, "puzzles")
     narrow = (lab.parent / "out" / "report.png").read_bytes()
     run(lab)

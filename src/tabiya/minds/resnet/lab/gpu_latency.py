@@ -24,9 +24,11 @@ from tabiya.board.planes import encode
 from tabiya.errors import UserError
 from tabiya.learn.config import config_from_dict
 from tabiya.learn.sidecar import read_sidecar
+from tabiya.learn.stepper import Stepper
 from tabiya.minds.resnet.network import ResNet, ResNetShape, parameter_count
 
 WARM_UP = 20
+HEADS = ("policy", "q", "wdl", "value_bins")
 Answer = Callable[[Tensor], Sequence[Tensor]]
 
 
@@ -47,7 +49,8 @@ def measure_gpu(network: Path, device: str = "cuda", passes: int = 500, seed: in
     rows = [encode(row[None], shape.planes) for row in packed]
     times = {"plain": _timed(tower, rows, device)}
     if gpu:
-        times["captured"] = _timed(_captured(tower), rows, device)
+        step = Stepper(lambda inputs: dict(zip(HEADS, tower(inputs[0]), strict=True)), capture=True)
+        times["captured"] = _timed(lambda planes: list(step([planes]).values()), rows, device)
     figures = {
         how: {
             "median_ms": round(statistics.median(each), 4),
@@ -86,25 +89,3 @@ def _timed(answer: Answer, rows: Sequence[NDArray[np.uint8]], device: str) -> li
         if number >= 0:
             times.append(1000 * (perf_counter() - began))
     return times
-
-
-def _captured(tower: ResNet) -> Answer:
-    """The same network as one graph, which is sent to the device at once instead of kernel by kernel."""
-    inputs = torch.zeros(1, tower.shape.planes, 8, 8, device="cuda", dtype=torch.float16)
-    inputs = inputs.contiguous(memory_format=torch.channels_last)
-    aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.inference_mode(), torch.cuda.stream(aside):
-        for _ in range(3):
-            tower(inputs)
-    torch.cuda.current_stream().wait_stream(aside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.inference_mode(), torch.cuda.graph(graph):
-        outputs: Sequence[Tensor] = tower(inputs)
-
-    def replay(planes: Tensor) -> Sequence[Tensor]:
-        inputs.copy_(planes)
-        graph.replay()
-        return outputs
-
-    return replay
