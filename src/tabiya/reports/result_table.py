@@ -105,24 +105,16 @@ def _endgames(found: Json) -> Iterator[str]:
                     judge,
                     f"{row['positions']:,}",
                     _share(row, "optimal"),
-                    _percent(row["any_move_share"]),
                     _percent(row["dtz_optimal_share"]),
+                    f"{row['choices']:,}" if "choices" in row else "–",
+                    _share(row, "choices_kept"),
+                    _percent(row.get("any_move_share")),
                     _number(row["value_error"], 3),
                 ]
             )
-    yield table(
-        [
-            "player",
-            "men",
-            "judge",
-            "positions",
-            "result kept",
-            "any move would",
-            "and fastest",
-            "value off by",
-        ],
-        rows,
-    )
+    head = ["player", "men", "judge", "positions", "result kept", "and fastest"]
+    head += ["with a wrong move", "kept there", "by any move", "value off by"]
+    yield table(head, rows)
     figures = [entry["figures"] for entry in found["entries"].values()]
     teachers = [own["teacher"] for own in figures if "teacher" in own]
     if teachers:

@@ -174,6 +174,9 @@ def test_every_table_from_one_command(lab: Path, capsys):
     (row,) = endgames[mind]["figures"]["by_men"]
     assert (row["men"], row["positions"], row["judge"]) == (3, 20, "syzygy")
     assert 0 < row["any_move_share"] < 1
+    assert 0 < row["choices"] < 20  # a lost king's moves are all as good
+    kept = row["choices_kept_share"] * row["choices"] + 20 - row["choices"]
+    assert kept == pytest.approx(row["optimal_share"] * 20)
 
     size = table(lab, "size")["entries"][mind]["figures"]
     network = Path(mind.removeprefix("resnet:"))

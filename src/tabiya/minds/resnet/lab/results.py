@@ -22,7 +22,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from tabiya._core import Board
-from tabiya.arena.evaluation import BATCH, Examiner, Skipped, limit_figures, mean
+from tabiya.arena.evaluation import BATCH, Examiner, Skipped, limit_figures, mean, wilson
 from tabiya.arena.provenance import provenance
 from tabiya.arena.runner import entrants
 from tabiya.errors import UserError
@@ -203,7 +203,8 @@ class Results:
                 ):
                     figures = measure_endgames(endgames, examiner, teacher, meter.advance)
                 for row in figures["by_men"]:
-                    row["any_move_share"] = _any_move(endgames, row["men"], row["judge"])
+                    if row["judge"] == "syzygy":
+                        row |= _where_it_mattered(endgames, row, bool(figures["failures"]))
                 self._keep("endgames", player, settings | {"network": self._identity(player)}, figures)
 
     def _size(self) -> None:
@@ -308,11 +309,26 @@ def _network_of(player: Player) -> str | None:
     return checksum(path) if isinstance(path, Path) else None
 
 
-def _any_move(endgames: EndgameSet, men: int, judge: str) -> float | None:
-    """The share of results that a move at random would keep, which is the figure to be above."""
-    judged = [one for one in endgames.positions if one.men == men and one.keeping is not None]
-    shares = [len(one.keeping or ()) / len(Board(one.fen).legal_moves()) for one in judged]
-    return mean(shares) if judge == "syzygy" else None
+def _where_it_mattered(endgames: EndgameSet, row: dict[str, Any], failed: bool) -> dict[str, Any]:
+    """The same share over the positions in which some legal move gives the result away.
+
+    In the others every move keeps it, so what was kept here is what was kept
+    in all less those; `any_move_share` is what a move at random would keep.
+    """
+    shares = [
+        len(one.keeping) / len(Board(one.fen).legal_moves())
+        for one in endgames.positions
+        if one.men == row["men"] and one.keeping is not None
+    ]
+    open_ones = [share for share in shares if share < 1]
+    kept = round(row["optimal_share"] * len(shares)) - (len(shares) - len(open_ones))
+    known = bool(open_ones) and not failed  # a player that broke has no answer even where all are right
+    return {
+        "choices": len(open_ones),
+        "choices_kept_share": kept / len(open_ones) if known else None,
+        "choices_kept_95": wilson(kept, len(open_ones)) if known else None,
+        "any_move_share": mean(open_ones),
+    }
 
 
 def _tsv(folder: str) -> list[Path]:
