@@ -150,21 +150,41 @@ def measure_puzzles(
     puzzles: PuzzleSet, examiner: Examiner, advance: Advance = lambda: None
 ) -> dict[str, Any]:
     """Solved share and share of right moves, whole and by rating, length and theme."""
-    solved: list[bool] = []
-    moves_right = 0
-    for batch in in_batches(puzzles.puzzles):
-        lines = [puzzle.solver_positions() for puzzle in batch]
-        answers = examiner.answers((board for line in lines for board, _ in line), advance)
-        for line in lines:
-            done, fine = False, True
-            for board, expected in line:
-                decision = next(answers)
-                mates = decision is not None and gives_mate(board, decision.move)
-                right = mates or (decision is not None and decision.move == expected)
-                moves_right += right
-                fine = done or (fine and right)
-                done = done or (fine and mates)
-            solved.append(fine)
+    tries = [one for batch in in_batches(puzzles.puzzles) for one in attempt(batch, examiner, advance)]
+    return {**puzzle_figures(puzzles, tries), **examiner.figures()}
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What became of one puzzle."""
+
+    solved: bool
+    right: int
+    """Right answers among its solver positions, those after a wrong one included."""
+
+
+def attempt(puzzles: Sequence[Puzzle], examiner: Examiner, advance: Advance = lambda: None) -> list[Attempt]:
+    """Put every solver position of some puzzles to a player, all of them together."""
+    lines = [puzzle.solver_positions() for puzzle in puzzles]
+    answers = examiner.answers((board for line in lines for board, _ in line), advance)
+    tries = []
+    for line in lines:
+        done, fine, count = False, True, 0
+        for board, expected in line:
+            decision = next(answers)
+            mates = decision is not None and gives_mate(board, decision.move)
+            right = mates or (decision is not None and decision.move == expected)
+            count += right
+            fine = done or (fine and right)
+            done = done or (fine and mates)
+        tries.append(Attempt(fine, count))
+    return tries
+
+
+def puzzle_figures(puzzles: PuzzleSet, tries: Sequence[Attempt]) -> dict[str, Any]:
+    """The figures of what became of each puzzle, in their order."""
+    solved = [one.solved for one in tries]
+    moves_right = sum(one.right for one in tries)
     groups: dict[str, dict[Any, list[bool]]] = {
         key: defaultdict(list) for key in ("rating", "length", "theme")
     }
@@ -189,7 +209,6 @@ def measure_puzzles(
         "by_theme": [{"theme": theme, **_counted(groups["theme"][theme])} for theme in themes],
         "skipped": len(puzzles.skipped),
         "skipped_puzzles": [asdict(one) for one in puzzles.skipped[:NAMED]],
-        **examiner.figures(),
     }
 
 

@@ -17,6 +17,10 @@ EXPERIMENTS: dict[str, tuple[str | None, str]] = {
     "resnet-progress": ("lab_resnet", "what each stage of the ResNet's training adds"),
     "resnet-ablation": ("lab_resnet", "what each ingredient of the ResNet is worth"),
     "resnet-data": ("lab_resnet", "how the ResNet's strength grows with the number of positions"),
+    "resnet-tables": (
+        "lab_resnet_tables",
+        "puzzles, openings, endgames, size and cost of the ResNet as it is",
+    ),
     "features": ("lab_features", "what a feature set of the NNUE costs and holds"),
     "nnue-sweep": (None, "sizes of the NNUE's layers"),
     "axes": (None, "NNUE features along ranks, files and diagonals"),

@@ -101,7 +101,7 @@ def _main_table(record: Record) -> str:
         fixed = anchor["known"] is not None
         rating = f"{anchor['known']:.0f}, given" if fixed else signed(anchor, "rating")
         rows.append([anchor["name"], "anchor", "", "", rating, *[""] * len(exams), "", ""])
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _exam_title(kind: str) -> str:
@@ -133,7 +133,7 @@ def _bands_table(record: Record) -> str:
     counts = {(band["from"], band["to"]): band["puzzles"] for band in answered[0][1]["by_rating"]}
     rows.append(["puzzles", *(f"{counts.get(band, 0):,}" for band in bands)])
     head = ["solved, by the puzzles' rating", *(f"{low}–{high}" for low, high in bands)]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _scale_sentence(record: Record) -> str:
@@ -143,7 +143,8 @@ def _scale_sentence(record: Record) -> str:
     return f"Elo on the scale of {anchors}. Intervals are 95 %."
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells as Markdown has them."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
 
