@@ -51,9 +51,15 @@ def expected_value(bin_logits: Tensor) -> Tensor:
 
 
 def losses(
-    outputs: tuple[Tensor, Tensor, Tensor, Tensor], parts: list[Table], weights: LossWeights
+    outputs: tuple[Tensor, Tensor, Tensor, Tensor],
+    parts: list[Table],
+    weights: LossWeights,
+    places: Tensor | None = None,
 ) -> dict[str, Tensor]:
-    """The total as `loss`, and what it is made of, for a batch whose rows are the parts in turn."""
+    """The total as `loss`, and what it is made of, for a batch whose rows are the parts in turn.
+
+    `places` says where in the outputs each move stands; None: where its number says.
+    """
     counts = [len(part) for part in parts]
     total = outputs[0].new_zeros((), dtype=torch.float32)
     figures: dict[str, Tensor] = {}
@@ -62,7 +68,7 @@ def losses(
     for part, (policy, q, wdl, bins) in zip(parts, pieces, strict=True):
         named: dict[str, Tensor] = {}
         if part.legal is not None:
-            named |= _move_losses(policy, q, part, weights)
+            named |= _move_losses(policy, q, part, weights, places)
         if part.value is not None:
             named["bins"] = _bins_loss(bins.float(), part.value.float(), weights) * weights.value
         if part.result is not None:
@@ -76,11 +82,14 @@ def losses(
     return {"loss": total, **figures}
 
 
-def _move_losses(policy: Tensor, q: Tensor, part: Table, weights: LossWeights) -> dict[str, Tensor]:
+def _move_losses(
+    policy: Tensor, q: Tensor, part: Table, weights: LossWeights, places: Tensor | None
+) -> dict[str, Tensor]:
     assert part.legal is not None
     legal = part.legal.long()
     real = legal >= 0
-    picked = policy.gather(1, legal.clamp(min=0)).float().masked_fill(~real, -1e4)
+    columns = legal.clamp(min=0) if places is None else places[legal.clamp(min=0)]
+    picked = policy.gather(1, columns).float().masked_fill(~real, -1e4)
     log_p = picked.log_softmax(1)
     if part.q is None:
         assert part.target is not None
@@ -98,7 +107,7 @@ def _move_losses(policy: Tensor, q: Tensor, part: Table, weights: LossWeights) -
         soft = F.one_hot(worth.masked_fill(~real, -1.0).argmax(1), legal.shape[1]).float()
     # The cross-entropy less the target's own entropy: its zero is a perfect policy.
     divergence = (soft * (soft.clamp(min=1e-9).log() - log_p)).sum(1)
-    predicted = q.gather(1, legal.clamp(min=0)).float().sigmoid()
+    predicted = q.gather(1, columns).float().sigmoid()
     squared = ((predicted - worth) ** 2 * real).sum(1) / real.sum(1).clamp(min=1)
     best = worth.masked_fill(~real, -1.0).max(1).values
     chosen = worth.gather(1, log_p.argmax(1, keepdim=True))[:, 0]

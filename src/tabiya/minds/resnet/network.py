@@ -64,6 +64,9 @@ class Excite(nn.Module):
         super().__init__()
         self.down = nn.Linear(channels, squeeze)
         self.up = nn.Linear(squeeze, 2 * channels)
+        # It shifts nothing at first, or a block would not begin as the identity.
+        nn.init.zeros_(self.up.weight[channels:])
+        nn.init.zeros_(self.up.bias[channels:])
 
     def forward(self, x: Tensor) -> Tensor:
         both: Tensor = self.up(torch.relu(self.down(x.mean((2, 3)))))
@@ -131,6 +134,18 @@ class ResNet(nn.Module):
         policy: Tensor = self.policy(x)
         return policy, policy if self.q is None else self.q(x)
 
+    def learning(self, planes: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """As a call, with the moves in the head's own order: see `places`."""
+        x = self.features(planes)
+        y = torch.relu(self.move_norm(self.move(x)))
+        policy = _raw(self.policy, y)
+        return policy, policy if self.q is None else _raw(self.q, y), *self.values(x)
+
+    @property
+    def places(self) -> Tensor | None:
+        """int64 [4672]: where `learning` has each move; None: where its number says."""
+        return self.policy.index if isinstance(self.policy, Pairs) else None
+
     def values(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of win, draw, loss and of the value's bins."""
         x = torch.relu(self.value_norm(self.value(features))).flatten(1)
@@ -151,6 +166,11 @@ class Planes(nn.Conv2d):
 
 def _move_head(shape: ResNetShape) -> nn.Module:
     return Pairs(shape.channels) if shape.move_head == "pairs" else Planes(shape.channels)
+
+
+def _raw(head: nn.Module, features: Tensor) -> Tensor:
+    logits: Tensor = head.raw(features) if isinstance(head, Pairs) else head(features)
+    return logits
 
 
 def parameter_count(network: nn.Module) -> int:

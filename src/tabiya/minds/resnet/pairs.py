@@ -3,7 +3,9 @@
 A convolution gives the move e2–e8 its logit from what it knows at e2 alone, so
 all that matters at e8 must first travel there through the tower. Here every
 square makes two vectors, one as origin and one as target, and the logit of a
-move is their product. The output has the 8×8×73 numbering all the same.
+move is their product. The output has the 8×8×73 numbering all the same; while
+it learns, moves are picked out of the pairs themselves (`raw`, `index`), because
+sorting a gradient of 4,672 numbers back takes longer than the product.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ class Pairs(nn.Module):
     """Features [B, width, 8, 8] to logits [B, 4672]."""
 
     index: Tensor
+    """int64 [4672]: where each move stands in `raw`."""
 
     def __init__(self, width: int, size: int = 64) -> None:
         super().__init__()
@@ -31,11 +34,15 @@ class Pairs(nn.Module):
         self.register_buffer("index", torch.tensor(_numbering()), persistent=False)
 
     def forward(self, features: Tensor) -> Tensor:
+        return self.raw(features).index_select(1, self.index)
+
+    def raw(self, features: Tensor) -> Tensor:
+        """Logits of all pairs of squares, then of the underpromotions: [B, 4672] in another order."""
         origin = self.origin(features).flatten(2).transpose(1, 2)
         target = self.target(features).flatten(2)
         pairs = origin @ target * self.scale + self.bias
         under = self.under(features).flatten(1)
-        return torch.cat([pairs.flatten(1), under], 1).index_select(1, self.index)
+        return torch.cat([pairs.flatten(1), under], 1)
 
 
 def _numbering() -> list[int]:

@@ -39,6 +39,7 @@ from tabiya.learn.muon import Muon
 from tabiya.learn.planes import planes_of
 from tabiya.learn.schedule import Ema, Kind, learning_rate
 from tabiya.learn.stepper import Stepper
+from tabiya.minds.resnet.growth import grown
 from tabiya.minds.resnet.loss import LossWeights, losses
 from tabiya.minds.resnet.network import ResNet, ResNetShape, parameter_count
 
@@ -74,7 +75,7 @@ class ResNetTraining:
     start_from: str | None = None
     """A checkpoint whose weights the run begins with."""
     start_partly: bool = False
-    """Take from it what fits, where this network has other parts; they begin afresh."""
+    """Take from it what fits: other parts begin afresh, and a wider network as the narrow one."""
     device: Literal["cuda", "cpu"] = "cuda"
     bf16: bool = True
     compile: bool = True
@@ -105,10 +106,7 @@ class _Reader(nn.Module):
 
     def forward(self, packed: Tensor, mirror: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         planes = planes_of(packed, self.network.shape.planes, mirror)
-        outputs: tuple[Tensor, Tensor, Tensor, Tensor] = self.network(
-            planes.contiguous(memory_format=torch.channels_last)
-        )
-        return outputs
+        return self.network.learning(planes.contiguous(memory_format=torch.channels_last))
 
 
 class Run:
@@ -135,7 +133,10 @@ class Run:
             self.step = int(metadata["step"])
         elif config.start_from is not None:
             tensors, _ = load_checkpoint(config.start_from, config.device)
-            (load_fitting if config.start_partly else load_weights)(self.network, tensors)
+            if config.start_partly:
+                load_fitting(self.network, grown(tensors, self.network))
+            else:
+                load_weights(self.network, tensors)
             self.ema = Ema(self.network, config.ema_decay)
         self.reader: nn.Module = _Reader(self.network)
         if config.compile:
@@ -285,7 +286,7 @@ class Run:
         mirror = torch.cat(mirrors) if mirrors else None
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.bf16):
             outputs = self.reader(packed, mirror)
-        figures = losses(outputs, parts, self.config.loss)
+        figures = losses(outputs, parts, self.config.loss, self.network.places)
         self.optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(figures["loss"])
         nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)

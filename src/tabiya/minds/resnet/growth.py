@@ -1,0 +1,86 @@
+"""A trained network made wider without changing what it says.
+
+New channels are fed at random and listened to by nobody: the weights by which
+the old parts would read them are zero. So the wide network begins with the
+narrow one's answers, and what is new earns its place by its gradient. Deeper
+it may be as well, because a block begins as the identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from tabiya.errors import UserError
+from tabiya.learn.schedule import named_state
+from tabiya.minds.resnet.network import ResNet
+
+SQUARES = 64
+
+
+def grown(tensors: Mapping[str, Tensor], network: ResNet) -> dict[str, Tensor]:
+    """A checkpoint's weights in the sizes of this network, whose own fresh weights fill what is new.
+
+    Parts that the checkpoint lacks are left out. A network that is narrower in
+    some place than the checkpoint's is refused.
+    """
+    fresh = named_state(network)
+    heads = network.shape.mixing_heads
+    found = {}
+    for full, old in tensors.items():
+        prefix, _, name = full.partition(".")
+        if prefix not in ("ema", "model") or name not in fresh:
+            found[full] = old
+            continue
+        new = fresh[name].detach().clone()
+        if new.shape == old.shape:
+            found[full] = old
+        elif new.ndim == old.ndim and all(a >= b for a, b in zip(new.shape, old.shape, strict=True)):
+            found[full] = _placed(name, old.to(new.device), new, heads)
+        else:
+            raise UserError(
+                f"the checkpoint's {name} is {list(old.shape)}, which does not fit into {list(new.shape)}"
+            )
+    return found
+
+
+def _placed(name: str, old: Tensor, new: Tensor, heads: int) -> Tensor:
+    """`new` with `old` in it; what `old` would read of the new inputs is zero."""
+    if ".look." in name:
+        return _looks(old, new, heads)
+    rows = _parts(old.shape[0], new.shape[0], 2 if ".up." in name else 1)
+    if new.ndim == 1:
+        new[rows] = old
+        return new
+    if ".join." in name:
+        columns = _parts(old.shape[1], new.shape[1], heads)
+    elif name.startswith("value_hidden."):
+        columns = torch.arange(old.shape[1])  # channel by channel, and new channels come last
+    else:
+        columns = _parts(old.shape[1], new.shape[1], 1)
+    new[rows] = 0
+    new[rows[:, None], columns] = old
+    return new
+
+
+def _looks(old: Tensor, new: Tensor, heads: int) -> Tensor:
+    """Queries, keys and values of attention: a head's new numbers have no key, so that they match nothing."""
+    narrow, wide = (each.shape[0] // (3 * heads) for each in (old, new))
+    new = new.clone().reshape(3, heads, wide, *new.shape[1:])
+    old = old.reshape(3, heads, narrow, *old.shape[1:]).clone()
+    old[0] *= (wide / narrow) ** 0.5  # products are divided by the root of a head's size
+    new[1, :, narrow:] = 0
+    if new.ndim > 3:
+        new[:, :, :narrow] = 0
+        new[:, :, :narrow, : old.shape[3]] = old
+    else:
+        new[:, :, :narrow] = old
+    return new.flatten(0, 2)
+
+
+def _parts(old: int, new: int, parts: int) -> Tensor:
+    """Where `old` numbers, in so many equal parts, stand among `new` in as many."""
+    starts = torch.arange(parts)[:, None] * (new // parts)
+    return (starts + torch.arange(old // parts)).flatten()
