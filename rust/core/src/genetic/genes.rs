@@ -1,8 +1,10 @@
 //! The twelve scoring genes: what each makes of one side of a position, and their sum.
 //!
 //! Score = Σ priority · sgn(s) · |s|^exponent over the genes, the side to
-//! move's minus the other's. Each gene is scaled so that a usual board scores
-//! near one; the scales are said where they are used and in docs/genetic.md.
+//! move's minus the other's. The genes are scaled alike: in ordinary games the
+//! sides differ by some hundredths in each, as they do in Total Force, so that
+//! equal priorities weigh equally and none drowns the others out at birth. The
+//! scales are said where they are used and in docs/genetic.md.
 
 use shakmaty::attacks::{bishop_attacks, knight_attacks, rook_attacks};
 use shakmaty::{Bitboard, CastlingSide, Chess, Color, Position, Role};
@@ -17,9 +19,14 @@ pub type Castled = [Option<CastlingSide>; 2];
 /// No heuristic score is larger, so that none is mistaken for a win.
 pub const LARGEST_SCORE: f64 = 1e12;
 
-const MOVES_AT_START: f64 = 20.0;
+const MOVES: f64 = 200.0;
 const SQUARES: f64 = 64.0;
-const PAWNS: f64 = 8.0;
+const RANKS_GONE: f64 = 64.0;
+const PASSED: f64 = 16.0;
+const CONFINED: f64 = 20.0;
+const CASTLED: f64 = 5.0;
+const STACKED: f64 = 8.0;
+const ISLAND: f64 = 16.0;
 /// A queen's and a knight's squares from the middle of an empty board.
 const MOST_EXPOSED: f64 = 35.0;
 const FILE_A: u64 = 0x0101_0101_0101_0101;
@@ -76,7 +83,7 @@ impl Scorer {
         let power = 1.0 + genome.value("Pawn Advancement Gene", "Non-linearity");
         let mut advancement = [0.0; 7];
         for (ranks, value) in advancement.iter_mut().enumerate().skip(1) {
-            *value = ((ranks as f64).powf(power) / PAWNS).min(LARGEST_SCORE);
+            *value = ((ranks as f64).powf(power) / RANKS_GONE).min(LARGEST_SCORE);
         }
         let sphere = |name| genome.value("Sphere of Influence Gene", name);
         let by_distance = |score: f64| {
@@ -136,17 +143,17 @@ impl Scorer {
     ) -> [f64; SCORING_GENES] {
         [
             self.total_force(position, own.pieces.without(own.king)),
-            f64::from(own.legal_moves) / MOVES_AT_START,
+            f64::from(own.legal_moves) / MOVES,
             self.pawn_advancement(own),
-            passed_pawns(own, enemy),
+            passed_pawns(own, enemy) / PASSED,
             self.total_force(position, enemy.pieces & own.attacked)
                 + if own.attacked.contains(enemy.king) { self.strength[5] } else { 0.0 },
             self.sphere_of_influence(own, enemy),
-            self.king_confinement(own, enemy),
+            self.king_confinement(own, enemy) / CONFINED,
             king_protection(survey, own),
-            self.castling_possible(position, own, enemy, castled[own.color as usize]),
-            stacked_pawns(own),
-            pawn_islands(own),
+            self.castling_possible(position, own, enemy, castled[own.color as usize]) / CASTLED,
+            stacked_pawns(own) / STACKED,
+            pawn_islands(own) / ISLAND,
             checkmate_material(position, own),
         ]
     }
@@ -272,7 +279,7 @@ fn stacked_pawns(own: &Side) -> f64 {
     0.0 - f64::from((own.pawns.0 & behind(own.pawns, own.color)).count_ones())
 }
 
-/// Pawns to an island, one for all eight on a single island.
+/// Pawns to an island.
 fn pawn_islands(own: &Side) -> f64 {
     let mut files = own.pawns.0;
     for shift in [32, 16, 8] {
@@ -280,7 +287,7 @@ fn pawn_islands(own: &Side) -> f64 {
     }
     let files = files & 0xFF;
     let islands = (files & !(files << 1)).count_ones();
-    if islands == 0 { 0.0 } else { own.pawns.count() as f64 / f64::from(islands) / PAWNS }
+    if islands == 0 { 0.0 } else { own.pawns.count() as f64 / f64::from(islands) }
 }
 
 /// Whether the pieces that stand there can mate a lone king: pawns cannot before they promote.
