@@ -78,7 +78,13 @@ POSITIONS = [
         0,
     ),
     # Two pieces in the way, three squares safe.
-    ("Castling Possible", {"Kingside Preference": 3, "Queenside Preference": 2}, Board().fen(), 1.8 / 5, 1.8 / 5),
+    (
+        "Castling Possible",
+        {"Kingside Preference": 3, "Queenside Preference": 2},
+        Board().fen(),
+        1.8 / 5,
+        1.8 / 5,
+    ),
     # f1 is attacked.
     (
         "Castling Possible",

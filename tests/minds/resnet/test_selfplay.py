@@ -16,6 +16,7 @@ from tabiya.data.worth import worth  # noqa: E402
 from tabiya.errors import UserError  # noqa: E402
 from tabiya.learn.planes import planes_of  # noqa: E402
 from tabiya.minds.resnet import valuing  # noqa: E402
+from tabiya.minds.resnet.endings import random_endings  # noqa: E402
 from tabiya.minds.resnet.judge import Judge  # noqa: E402
 from tabiya.minds.resnet.loss import expected_value  # noqa: E402
 from tabiya.minds.resnet.network import ResNet, ResNetShape  # noqa: E402
@@ -59,12 +60,12 @@ def test_a_move_is_worth_what_its_successor_is_not_worth_to_the_other_side(judge
 def test_moves_too_unlikely_to_be_looked_at_stand_below_the_others(judge: Judge):
     packed = _core.random_positions(40, 8)
     _, offsets, full = value_moves(judge, packed)
-    _, _, some = value_moves(judge, packed, least=0.2)  # nearly none is as likely, so the eight likeliest
+    _, _, some = value_moves(judge, packed, least=0.2)  # nearly none is as likely, so the likeliest few
     legal = _core.legal_rows(packed, "planes", "mover", 128)
     likely = judge.policy(packed, legal)
     for row in range(len(packed)):
         own = slice(offsets[row], offsets[row + 1])
-        best = np.argsort(-likely[row, : offsets[row + 1] - offsets[row]])[:8]
+        best = np.argsort(-likely[row, : offsets[row + 1] - offsets[row]])[: valuing.ALWAYS]
         assert np.array_equal(some[own][best], full[own][best])
         rest = np.setdiff1d(np.arange(offsets[row + 1] - offsets[row]), best)
         ended = np.abs(full[own][rest]) > 20_000
@@ -127,3 +128,22 @@ def test_a_mistake_is_a_move_that_loses_the_margin(judge: Judge):
 def test_self_play_without_an_opening_is_refused(judge: Judge):
     with pytest.raises(UserError, match="at least one opening"):
         self_play(judge, [], SelfPlaySettings())
+
+
+def test_games_may_begin_with_few_men(judge: Judge):
+    played = self_play(
+        judge, [_core.Board().fen()], SelfPlaySettings(games=8, plies=1, endings=0.5, warm_plies=0)
+    )
+    men = [sum(each.isalpha() for each in fen.split()[0]) for fen in _core.unpack_fens(played.packed)]
+    assert sum(count <= 7 for count in men) == 4
+    assert men.count(32) == 4
+
+
+def test_random_endings_are_legal_and_repeat_by_their_seed():
+    fens = random_endings(200, 3)
+    assert fens == random_endings(200, 3) != random_endings(200, 4)
+    for fen in fens:
+        board = _core.Board(fen)
+        assert board.outcome() is None
+        assert len(board.legal_moves()) > 0
+    assert {fen.split()[1] for fen in fens} == {"w", "b"}

@@ -19,6 +19,7 @@ from tabiya.data.labels import MoveLabels
 from tabiya.data.scale import MOVE_MATE
 from tabiya.data.worth import label_worth
 from tabiya.errors import UserError
+from tabiya.minds.resnet.endings import random_endings
 from tabiya.minds.resnet.judge import Judge
 
 WIDTH = 128
@@ -35,6 +36,8 @@ class SelfPlaySettings:
     temperature: float = 0.7
     """How freely moves are drawn in the first `warm_plies`; afterwards the likeliest is played."""
     warm_plies: int = 12
+    endings: float = 0.0
+    """Share of the games that begin with few men on random squares (`tabiya.minds.resnet.endings`)."""
     margin: float = 0.08
     """Worth that the policy's move must lose to be a mistake."""
     seed: int = 0
@@ -43,8 +46,10 @@ class SelfPlaySettings:
         for name in ("games", "plies"):
             if getattr(self, name) < 1:
                 raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.temperature < 0 or self.warm_plies < 0 or not 0 <= self.margin <= 1:
-            raise UserError("temperature and warm_plies must not be negative, the margin lies in 0 to 1")
+        if self.temperature < 0 or self.warm_plies < 0:
+            raise UserError("temperature and warm_plies must not be negative")
+        if not 0 <= self.margin <= 1 or not 0 <= self.endings <= 1:
+            raise UserError(f"margin and endings lie in 0 to 1, got {self.margin} and {self.endings}")
 
 
 @dataclass(frozen=True)
@@ -67,8 +72,9 @@ def self_play(judge: Judge, openings: Sequence[str], settings: SelfPlaySettings,
     if not openings:
         raise UserError("self-play needs at least one opening")
     chance = np.random.default_rng(settings.seed)
-    picked = chance.integers(len(openings), size=settings.games)
-    games = _core.Games([openings[at] for at in picked], settings.plies, threads)
+    endings = random_endings(round(settings.endings * settings.games), settings.seed)
+    picked = chance.integers(len(openings), size=settings.games - len(endings))
+    games = _core.Games([*endings, *(openings[at] for at in picked)], settings.plies, threads)
     packed, likeliest, numbers = [], [], []
     ply = 0
     while len(live := games.live):
