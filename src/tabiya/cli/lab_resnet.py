@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabiya.cli.common import progress
 from tabiya.cli.lab_stages import (
     add_arguments,
-    folder_of,
     need_torch,
     plan_of,
     play_stage,
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     from tabiya.minds.resnet.lab.plan import Lab
 
     lab = plan_of(args, Lab)
-    folder = LabFolder(folder_of(args))
+    folder = LabFolder(Path(args.out))
     return run_stages(
         args,
         {

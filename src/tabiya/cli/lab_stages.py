@@ -22,11 +22,14 @@ Train = Callable[[float | None, Callable[[str], None]], list[str]]
 """Trains for so many minutes at most, says what it does, and answers with the networks still missing."""
 
 
-def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def add_arguments(parser: argparse.ArgumentParser, name: str, stem: str | None = None) -> None:
+    """`stem` names the config and the folder where the experiment's own name does not say enough."""
+    stem = f"lab-{stem or name}"
+    config, out = f"configs/{stem}.toml", f"runs/{stem}"
     parser.add_argument(
-        "--config", metavar="FILE", help=f"the experiment's settings (configs/lab-{name}.toml)"
+        "--config", metavar="FILE", default=config, help=f"the experiment's settings ({config})"
     )
-    parser.add_argument("--out", metavar="DIR", help=f"folder for all of it, resumed (runs/lab-{name})")
+    parser.add_argument("--out", metavar="DIR", default=out, help=f"folder for all of it, resumed ({out})")
     parser.add_argument("--stage", choices=STAGES, help="only this one (all three, one after the other)")
     parser.add_argument(
         "--minutes", type=float, metavar="N", help="stop training after N minutes, to go on later"
@@ -47,16 +50,12 @@ def plan_of(args: argparse.Namespace, cls: type[Plan]) -> Plan:
     """The settings that the arguments name; those of another experiment are refused."""
     from tabiya.learn.config import load_config
 
-    path = Path(args.config or f"configs/lab-{args.experiment}.toml")
+    path = Path(args.config)
     plan = load_config(path, cls)
     named = getattr(plan, "experiment", None)
     if named != args.experiment:
         raise UserError(f"{path} is a config of {named}, not of {args.experiment}")
     return plan
-
-
-def folder_of(args: argparse.Namespace) -> Path:
-    return Path(args.out or f"runs/lab-{args.experiment}")
 
 
 def run_stages(args: argparse.Namespace, stages: Mapping[str, Callable[[], dict[str, Any]]]) -> int:

@@ -19,7 +19,7 @@ def markdown(record: Record) -> str:
         record["verdict"],
         budget_sentence(record),
         _main_table(record),
-        _scale_sentence(record),
+        scale_sentence(record),
         _bands_table(record),
         "\n".join(f"- {note}" for note in record["notes"]),
         f"Made by version {record['version']}, commit {record['commit']}, on {record['date']}.",
@@ -101,7 +101,7 @@ def _main_table(record: Record) -> str:
         fixed = anchor["known"] is not None
         rating = f"{anchor['known']:.0f}, given" if fixed else signed(anchor, "rating")
         rows.append([anchor["name"], "anchor", "", "", rating, *[""] * len(exams), "", ""])
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _exam_title(kind: str) -> str:
@@ -133,17 +133,19 @@ def _bands_table(record: Record) -> str:
     counts = {(band["from"], band["to"]): band["puzzles"] for band in answered[0][1]["by_rating"]}
     rows.append(["puzzles", *(f"{counts.get(band, 0):,}" for band in bands)])
     head = ["solved, by the puzzles' rating", *(f"{low}–{high}" for low, high in bands)]
-    return _table(head, rows)
+    return table(head, rows)
 
 
-def _scale_sentence(record: Record) -> str:
+def scale_sentence(record: Record) -> str:
+    """What the ratings are told from."""
     if not record["scale"]:
         return "Elo without a known anchor: the average of the list is 0."
     anchors = ", ".join(f"{name} = {elo:.0f}" for name, elo in record["scale"].items())
     return f"Elo on the scale of {anchors}. Intervals are 95 %."
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of cells in markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
 

@@ -71,11 +71,7 @@ class LabGames:
         self, part: str, players: list[str], games: int, pace: Pace, form: Form, meter: Meter
     ) -> None:
         """Everyone against everyone, or the first against the field; `games` for each pairing."""
-        if (games + 1) // 2 > len(self.book):
-            raise UserError(
-                f"the book has {len(self.book)} openings for {(games + 1) // 2} pairs of "
-                "games, and games would only be repeated: name a larger book"
-            )
+        refuse_small_book(self.book, games)
         plan = self._plan(players, games, pace)
         run_tournament(plan, self.folder.games(part), self.open_player, form=form, watch=_Watch(meter))
 
@@ -87,6 +83,15 @@ class LabGames:
             book=self.book,
             seed=self.seed,
             concurrency=self.concurrency,
+        )
+
+
+def refuse_small_book(book: Book, games: int) -> None:
+    """A UserError if the pairs of a pairing's games would have to share openings."""
+    if (games + 1) // 2 > len(book):
+        raise UserError(
+            f"the book has {len(book)} openings for {(games + 1) // 2} pairs of "
+            "games, and games would only be repeated: name a larger book"
         )
 
 
