@@ -190,7 +190,7 @@ def test_moves_teach_and_tune_in_one_experiment(config, tmp_path: Path, capsys):
     out = tmp_path / "out"
     record = run_lab(capsys, "pqr", "--config", config("pqr"), "--out", out)
     rows = {row["name"]: row for row in record["rows"]}
-    assert list(rows) == ["evaluations", "pqr", "triplet", "tuned-pqr", "tuned-triplet"]
+    assert list(rows) == ["evaluations", "pqr", "triplet", "signed-triplet", "tuned-pqr", "tuned-triplet"]
     assert all(0 <= row["prefers_played"] <= 1 for row in rows.values())
     assert rows["pqr"]["seen"] == 3 * rows["evaluations"]["seen"]
     # A quarter of the steps, from where the teacher's network ended.

@@ -33,7 +33,7 @@ from tabiya.minds.nnue.lab.choices import choose
 from tabiya.minds.nnue.lab.inside import evaluation_loss, look_inside, prefers_played
 from tabiya.minds.nnue.lab.plan import Lab
 from tabiya.minds.nnue.lab.supply import SharedSupply
-from tabiya.minds.nnue.lab.variants import Variant, comparison, sources_of, training_of
+from tabiya.minds.nnue.lab.variants import Variant, comparison, training_of
 from tabiya.minds.nnue.loss import NnueLoss
 from tabiya.minds.nnue.network import parameter_count
 from tabiya.minds.nnue.sources import NnueSource, NothingThereError, Samples
@@ -105,7 +105,6 @@ class _Training:
     def _keep(self, run: Run, variant: Variant) -> None:
         folder, config, network = self._folder, run.config, run.averaged()
         log = read_log(run.folder)
-        own = self._held_out(sources_of(variant, self._lab), config.loss)
         taught = self._held_out(self._lab.data.sources, self._lab.budget.loss)
         measured: dict[str, Any] = {
             **_last(log, "loss"),
@@ -116,7 +115,9 @@ class _Training:
             moves = replace(self._lab.budget.loss, method="pqr")
             triplets = self._held_out(self._lab.data.played, moves)
             measured["prefers_played"] = prefers_played(network, triplets, moves)
-        looked_at = own or {"all": self._supply.read(config.sources[0], "train", config.loss)}
+        # The same positions for every network, however it was taught.
+        sources, loss = self._lab.data.sources, self._lab.budget.loss
+        looked_at = taught or {"all": self._supply.read(sources[0], "train", loss)}
         inside = look_inside(network, looked_at) | {"curve": _curve(log)}
         target = folder.network(variant.name)
         write_json(target.with_name(f"{variant.name}.inside.json"), inside)

@@ -8,12 +8,10 @@ from typing import Literal
 from tabiya.errors import UserError
 from tabiya.learn.lab.naming import refuse_no_comparison, refuse_unknown
 from tabiya.minds.nnue.lab.plan import Lab
-from tabiya.minds.nnue.loss import NnueLoss
+from tabiya.minds.nnue.loss import Method, NnueLoss
 from tabiya.minds.nnue.network import NnueShape
 from tabiya.minds.nnue.sources import NnueSource
 from tabiya.minds.nnue.training import NnueTraining
-
-Method = Literal["evaluations", "pqr", "triplet"]
 
 
 @dataclass(frozen=True)
@@ -232,7 +230,8 @@ def _pqr(lab: Lab) -> tuple[str, str, list[Variant]]:
     table: list[tuple[str, str, Method, str | None]] = [
         ("evaluations", "taught by evaluations", "evaluations", None),
         ("pqr", "taught that played moves are better than random ones", "pqr", None),
-        ("triplet", "the same by distances", "triplet", None),
+        ("triplet", "the same by distances, which know no sign", "triplet", None),
+        ("signed-triplet", "by distances, a random move never above", "signed-triplet", None),
         ("tuned-pqr", "taught by evaluations, then tuned by PQR", "pqr", "evaluations"),
         ("tuned-triplet", "taught by evaluations, then tuned by distances", "triplet", "evaluations"),
     ]
