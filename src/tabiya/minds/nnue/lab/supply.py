@@ -58,8 +58,10 @@ class SharedSupply(Supply):
         return kept[2]
 
     def forget_rows(self) -> None:
-        """Give back the device's memory."""
+        """Give back the device's memory, so that what is free can be seen."""
         self._features = None
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
 
 
 def _key(source: NnueSource, split: Split, loss: NnueLoss) -> _Key:
