@@ -39,7 +39,8 @@ def markdown(record: Record) -> str:
 
 _NEURONS = (
     "A neuron is unused if it is silent in every view, at its ceiling in every view (constant), or heard by "
-    "no neuron of the second layer; seldom if it is active in fewer than one view in a thousand."
+    "no neuron of the second layer; seldom if it is active in fewer than one view in a thousand. Weights "
+    "have the less room the more features could be active at once, because no sum may overflow."
 )
 
 
@@ -192,7 +193,7 @@ def _choice_tables(record: Record) -> str:
 
 
 def _inputs_table(record: Record) -> str:
-    head = ["network", "inputs", "dead", "seen", "active", "share"]
+    head = ["network", "inputs", "dead", "seen", "active", "share", "weights within"]
     timed = any("features" in row["exams"] for row in record["rows"])
     head += ["added a move", "removed", "made anew"] if timed else []
     head += ["L1", "unused", "silent", "constant", "unheard", "seldom", "active on average"]
@@ -201,6 +202,7 @@ def _inputs_table(record: Record) -> str:
         inputs, neurons = row["inputs"], row["neurons"]
         line = [row["name"], *(f"{inputs[key]:,}" for key in ("size", "dead", "seen"))]
         line += [f"{inputs['active']:.1f}", f"{100 * inputs['active_share']:.2f} %"]
+        line += [f"±{inputs['largest_weight']:.2f} ({100 * inputs['at_the_end']:.1f} % at the end)"]
         if timed:
             use = row["exams"].get("features")
             line += (

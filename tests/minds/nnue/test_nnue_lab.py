@@ -151,8 +151,8 @@ def test_the_axes_from_files_to_their_report(config, tmp_path: Path, capsys):
     parts = ("networks", "games", "exams")
     before = {path: path.stat().st_mtime_ns for part in parts for path in (out / part).rglob("*.[npj][ngs]*")}
     assert len(before) > 60
-    again = run_lab(capsys, "axes", "--config", file, "--out", out)
-    assert again["rows"] == record["rows"]
+    for stage in ("train", "play"):
+        run_lab(capsys, "axes", "--config", file, "--out", out, "--stage", stage)
     kept = {path for path, changed in before.items() if path.stat().st_mtime_ns == changed}
     assert {path.name for path in before.keys() - kept} <= {"result.json"}
 
@@ -328,6 +328,8 @@ def test_pictures_of_single_piece_features_are_the_weights_themselves(config, tm
                     weight = float(network.weight[numbers[name], neuron].detach())
                     shown = inside["weights"]["boards"][place][6 * colour + role][square]
                     assert shown == pytest.approx(weight, abs=6e-4)
+    assert inside["features"]["largest_weight"] == round(network.limits.first, 3)
+    assert inside["features"]["at_the_end"] == 0
     assert inside["features"]["active"] == pytest.approx(
         np.mean([len(_core.FeatureSet("ALL").active(row.tobytes())) for row in positions])
     )

@@ -89,6 +89,7 @@ def look_inside(network: NnueNetwork, held_out: Mapping[str, Samples]) -> dict[s
             "seen": int((counts > 0).sum()),
             "active": float(counts.sum()) / watched.views,
             "active_share": float(counts.sum()) / watched.views / network.size,
+            **_room(network, counts > 0),
         },
         "weights": {
             "neurons": loudest.tolist(),
@@ -96,6 +97,13 @@ def look_inside(network: NnueNetwork, held_out: Mapping[str, Samples]) -> dict[s
             "boards": _boards(network, loudest).round(3).tolist(),
         },
     }
+
+
+def _room(network: NnueNetwork, seen: Tensor) -> dict[str, float]:
+    """How large a weight may be, which is less where more features could be active, and how many are."""
+    weights = network.weight[: network.size][seen].abs()
+    at_the_end = float((weights >= 0.999 * network.limits.first).float().mean()) if weights.numel() else 0.0
+    return {"largest_weight": round(network.limits.first, 3), "at_the_end": at_the_end}
 
 
 def _sample(held_out: Mapping[str, Samples]) -> NDArray[np.uint8]:
