@@ -145,7 +145,7 @@ def scale_sentence(record: Record) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of cells in markdown."""
+    """Rows of cells as Markdown has them."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
 
