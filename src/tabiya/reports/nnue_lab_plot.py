@@ -28,7 +28,7 @@ def plot_nnue_lab(record: Record, path: Path) -> None:
     panels = _panels(record)
     across = 2
     down = -(-len(panels) // across)
-    tall = max(4.0, 1.5 + 0.22 * len(record["rows"]))
+    tall = min(6.0, max(4.0, 1.5 + 0.22 * len(record["rows"])))
     figure = _figure(13, tall * down)
     figure.suptitle(record["question"])
     for number, panel in enumerate(panels, 1):
@@ -102,7 +102,8 @@ def _draw_curves(axes: Any, rows: list[Record]) -> None:
             label=row["name"],
             marker="." if len(points) < 2 else None,
         )
-    axes.set_title("validation loss")
+    alike = len({row["method"] for row in rows}) == 1
+    axes.set_title("validation loss" if alike else "validation loss, each by the measure it was taught with")
     axes.set_xlabel("steps")
     axes.set_yscale("log")
     axes.grid(alpha=0.3)
@@ -147,9 +148,11 @@ def _heat_map(
     def draw(axes: Any) -> None:
         numbers = np.array([[np.nan if value is None else value for value in line] for line in values])
         axes.imshow(numbers, cmap="viridis", aspect="auto")
+        middle = (np.nanmin(numbers) + np.nanmax(numbers)) / 2
         for (row, column), value in np.ndenumerate(numbers):
             if not np.isnan(value):
-                axes.text(column, row, f"{value:{form}}", ha="center", va="center", color="w", fontsize=8)
+                ink = "black" if value > middle else "white"  # the upper half of the colours is light
+                axes.text(column, row, f"{value:{form}}", ha="center", va="center", color=ink, fontsize=8)
         axes.set_xticks(range(len(seconds)), map(str, seconds))
         axes.set_yticks(range(len(firsts)), map(str, firsts))
         axes.set_xlabel("L2")

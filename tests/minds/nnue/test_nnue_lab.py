@@ -375,6 +375,16 @@ def test_playing_before_training_is_refused_with_what_to_do(config, tmp_path: Pa
         assert "lacks the network h: run the stage train first" in refusal(capsys, *words, stage)
 
 
+def test_a_name_that_is_no_file_s_and_features_that_are_none_are_refused(config, tmp_path: Path, capsys):
+    for name, features, sentence in (
+        ("../up", "ALL", "made of letters, digits and '-', got '../up'"),
+        ("mine", "FILES*ROLE", "cannot read the features 'FILES*ROLE'"),
+        ("hv", "ALL", "two networks of pairs are called 'hv'"),
+    ):
+        file = config("pairs", more=f'[[added]]\nname = "{name}"\nfeatures = "{features}"\n')
+        assert sentence in refusal(capsys, "pairs", "--config", file, "--out", tmp_path / "out")
+
+
 def test_a_book_too_small_is_refused_before_anything_is_asked(config, tmp_path: Path, capsys):
     out = tmp_path / "out"
     file = config("axes", "h", "hv", **{"\ngames = 2": "\ngames = 2000"})

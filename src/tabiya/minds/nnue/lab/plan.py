@@ -6,6 +6,7 @@ experiment's name (`variants.py`); everything they have in common is here.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -213,6 +214,8 @@ class Added:
     extra: int | None = None
 
     def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]*", self.name):
+            raise UserError(f"a network's name is made of letters, digits and '-', got {self.name!r}")
         feature_set(self.features)
 
 
