@@ -30,7 +30,7 @@ def plot_lab(record: dict[str, Any], path: Path) -> bool:
     if as_curve:
         _draw_curve(axes, rows, record["baseline"])
     else:
-        _draw_lines(axes, rows, record["baseline"])
+        draw_differences(axes, rows, record["baseline"])
     axes.set_title(record["question"])
     figure.supxlabel(budget_sentence(record).partition(". ")[0], fontsize=7)
     with replacing(path) as temporary:
@@ -58,7 +58,8 @@ def _draw_curve(axes: Any, rows: list[dict[str, Any]], baseline: str) -> None:
     axes.grid(alpha=0.3)
 
 
-def _draw_lines(axes: Any, rows: list[dict[str, Any]], baseline: str) -> None:
+def draw_differences(axes: Any, rows: list[dict[str, Any]], baseline: str) -> None:
+    """A line for each network: its Elo told from the baseline, with its interval."""
     y = list(range(len(rows)))
     axes.axvline(0, color="0.6", linewidth=1)
     axes.errorbar(

@@ -19,7 +19,7 @@ def markdown(record: Record) -> str:
         record["verdict"],
         budget_sentence(record),
         _main_table(record),
-        _scale_sentence(record),
+        scale_sentence(record),
         _bands_table(record),
         "\n".join(f"- {note}" for note in record["notes"]),
         f"Made by version {record['version']}, commit {record['commit']}, on {record['date']}.",
@@ -136,7 +136,8 @@ def _bands_table(record: Record) -> str:
     return table(head, rows)
 
 
-def _scale_sentence(record: Record) -> str:
+def scale_sentence(record: Record) -> str:
+    """What the ratings are told from."""
     if not record["scale"]:
         return "Elo without a known anchor: the average of the list is 0."
     anchors = ", ".join(f"{name} = {elo:.0f}" for name, elo in record["scale"].items())

@@ -97,6 +97,15 @@ def test_the_triplet_loss_ends_where_the_played_move_is_nearer_by_the_margin():
     assert float(near) == pytest.approx(0.2, rel=1e-5)
 
 
+def test_distances_know_no_sign_and_the_signed_triplet_does():
+    nothing, right = torch.zeros(1), torch.tensor([[0.5, -0.5, 0.9]])
+    for method, blind in (("triplet", True), ("signed-triplet", False)):
+        settings = NnueLoss(method=method, scale=float(OUTPUT), margin=0.2)
+        kept, turned = (float(losses(sign * right, nothing, nothing, settings)) for sign in (1, -1))
+        assert kept == 0
+        assert (turned == kept) == blind
+
+
 def test_a_network_learns_what_wood_is_worth(labels_file: Path, tmp_path: Path):
     config = written(tmp_path / "c.toml", labels_file, steps=150, every=10, checkpoint=150)
     run = trained(config, tmp_path / "run")
@@ -106,7 +115,7 @@ def test_a_network_learns_what_wood_is_worth(labels_file: Path, tmp_path: Path):
     assert evaluations(run.averaged(), up)[0] > 100 > -100 > evaluations(run.averaged(), down)[0]
 
 
-@pytest.mark.parametrize("method", ["pqr", "triplet"])
+@pytest.mark.parametrize("method", ["pqr", "triplet", "signed-triplet"])
 def test_moves_teach_without_a_teacher(method: str, labels_file: Path, tmp_path: Path):
     loss = f'method = "{method}"'
     config = written(

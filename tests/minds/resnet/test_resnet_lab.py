@@ -24,7 +24,7 @@ from tabiya.cli.lab import EXPERIMENTS  # noqa: E402
 from tabiya.data.extract import Extraction, Tier, extract  # noqa: E402
 from tabiya.data.labels import held_out, write_move_labels  # noqa: E402
 from tabiya.learn.config import load_config  # noqa: E402
-from tabiya.minds.resnet.lab.folder import LabFolder  # noqa: E402
+from tabiya.learn.lab.folder import LabFolder  # noqa: E402
 from tabiya.minds.resnet.lab.plan import Lab  # noqa: E402
 from tabiya.minds.resnet.lab.train import train  # noqa: E402
 from tabiya.reports.lab_table import markdown  # noqa: E402

@@ -9,13 +9,15 @@ centipawns, divided by the k of `tabiya.data.scale`.
   the side to move. Q is bad for whoever answers, R less so: f(R) > f(Q); and
   nothing was won or lost by playing: f(P) = −f(Q).
 - "triplet": the same by distances: −f(Q) is to lie nearer to f(P) than −f(R)
-  does, by a margin.
+  does, by a margin. Distances know no sign: f and −f are as good, and a
+  network that begins with nothing may end with either.
+- "signed-triplet": the same, but −f(R) is to lie below f(P), not above it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - torch's own custom
@@ -25,12 +27,14 @@ from tabiya.data.scale import scale_value
 from tabiya.errors import UserError
 from tabiya.minds.nnue.network import OUTPUT
 
+Method: TypeAlias = Literal["evaluations", "pqr", "triplet", "signed-triplet"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class NnueLoss:
     """Which method, and its numbers."""
 
-    method: Literal["evaluations", "pqr", "triplet"] = "evaluations"
+    method: Method = "evaluations"
     scale: str | float = "fitted"
     """Centipawns to win probability: a name of `tabiya.data.scale`, or its k in centipawns."""
     exponent: float = 2.5
@@ -40,7 +44,7 @@ class NnueLoss:
     balance: float = 1.0
     """PQR: the weight of f(P) = −f(Q)."""
     margin: float = 0.2
-    """Triplet: by how much, in log-odds, the played move must lie nearer."""
+    """Triplets: by how much, in log-odds, the played move must lie nearer."""
 
     def __post_init__(self) -> None:
         scale_value(self.scale)
@@ -75,7 +79,9 @@ def losses(outputs: Tensor, value: Tensor, result: Tensor, settings: NnueLoss) -
     if settings.method == "pqr":
         same = before + played
         return F.softplus(played - other) + settings.balance * (F.softplus(same) + F.softplus(-same))
-    near, far = (before + played).abs(), (before + other).abs()
+    near, far = (before + played).abs(), before + other
+    if settings.method == "triplet":
+        far = far.abs()
     return F.relu(near - far + settings.margin)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -19,6 +19,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from tabiya._core import FeatureSet
+from tabiya.data.shards import Split
 from tabiya.errors import UserError
 from tabiya.files import refuse_other_settings, replacing
 from tabiya.learn.checkpoint import (
@@ -101,6 +103,22 @@ class NnueTraining:
                 raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
 
 
+class Supply:
+    """Where a run's samples and features come from: the files, each time."""
+
+    def read(self, source: NnueSource, split: Split, loss: NnueLoss) -> Samples:
+        return read(source, split, loss)
+
+    def held_out(self, source: NnueSource, loss: NnueLoss) -> Samples:
+        """What a validation looks at: a fixed part of what nothing is learned from."""
+        samples = self.read(source, "validation", loss)
+        generator = torch.Generator().manual_seed(0)
+        return samples.chosen(torch.randperm(len(samples), generator=generator)[:VALIDATION_ROWS].numpy())
+
+    def features(self, features: FeatureSet, samples: Sequence[Samples]) -> Features:
+        return Features(features, samples)
+
+
 class _Reader(nn.Module):
     """A batch in, the loss of each sample out: what is compiled as one."""
 
@@ -116,10 +134,23 @@ class _Reader(nn.Module):
 class Run:
     """A run in its folder: made new, or picked up where its newest checkpoint stands."""
 
-    def __init__(self, config: NnueTraining, folder: Path, probe: Probe | None = None) -> None:
+    def __init__(
+        self,
+        config: NnueTraining,
+        folder: Path,
+        probe: Probe | None = None,
+        supply: Supply | None = None,
+        capture: bool | None = None,
+    ) -> None:
+        """`supply` is where samples and features come from; several runs may share one.
+
+        `capture`: on a GPU, replay the step as one CUDA graph; None: where it is compiled.
+        """
         if config.device == "cuda" and not torch.cuda.is_available():
             raise UserError('no CUDA device here: set device = "cpu", or train where there is a GPU')
         self.config, self.folder, self._probe = config, folder, probe
+        self._supply = supply or Supply()
+        self._capture = config.compile if capture is None else capture
         self.device = torch.device(config.device)
         folder.mkdir(parents=True, exist_ok=True)
         self._remember_config()
@@ -146,7 +177,7 @@ class Run:
     @property
     def captures(self) -> bool:
         """Whether a step is captured as a CUDA graph."""
-        return self.config.compile and self.device.type == "cuda"
+        return self._capture and self.device.type == "cuda"
 
     def _remember_config(self) -> None:
         path = self.folder / "config.json"
@@ -177,19 +208,16 @@ class Run:
 
     def samples(self) -> list[Samples]:
         """What is learned from, source by source, in memory."""
-        return [read(source, "train", self.config.loss) for source in self.config.sources]
+        return [self._supply.read(source, "train", self.config.loss) for source in self.config.sources]
 
     def held_out(self) -> dict[str, Samples]:
         """A fixed sample of each source's held-out positions, where it has some."""
-        generator = torch.Generator().manual_seed(0)
         found = {}
         for source in self.config.sources:
             try:
-                samples = read(source, "validation", self.config.loss)
+                found[source.name or source.kind] = self._supply.held_out(source, self.config.loss)
             except NothingThereError:
                 continue  # too few to hold any out: it is learned from all the same
-            rows = torch.randperm(len(samples), generator=generator)[:VALIDATION_ROWS]
-            found[source.name or source.kind] = samples.chosen(rows.numpy())
         return found
 
     def feed(self, samples: list[Samples], features: Features) -> Feed:
@@ -201,7 +229,7 @@ class Run:
     def train(self, minutes: float | None = None) -> dict[str, Any]:
         """Train to the last step, or until the minutes are over; the last report's figures."""
         samples, held_out = self.samples(), self.held_out()
-        features = Features(self.network.features, [*samples, *held_out.values()])
+        features = self._supply.features(self.network.features, [*samples, *held_out.values()])
         feed = self.feed(samples, features)
         chance = np.random.default_rng(0)
         self._usual = np.concatenate(

@@ -1,13 +1,9 @@
-"""What the networks know without playing: puzzles solved, and agreement with held-out labels.
-
-An exam's answers are one file for each network. It holds the questions' own
-settings and the network's checksum, so a file that answers other questions,
-or was answered by another network, is made anew.
-"""
+"""What the networks know without playing: puzzles solved, and agreement with held-out labels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +11,10 @@ from tabiya.arena.agree import load_labels, measure_agreement
 from tabiya.arena.evaluation import Advance, Examiner
 from tabiya.arena.puzzles import load_puzzles, measure_puzzles
 from tabiya.files import checksum
-from tabiya.minds.resnet.lab.folder import LabFolder, read_json, write_json
-from tabiya.minds.resnet.lab.games import Progress, opener, silent
+from tabiya.learn.lab.exams import answer, answers, unanswered
+from tabiya.learn.lab.folder import LabFolder
+from tabiya.learn.lab.games import Progress, silent
+from tabiya.minds.resnet.lab.games import opener
 from tabiya.minds.resnet.lab.plan import Lab
 from tabiya.minds.resnet.lab.variants import comparison
 from tabiya.player import Limit, OpenPlayer
@@ -33,17 +31,11 @@ def kinds(lab: Lab) -> list[str]:
 
 def sit_exams(lab: Lab, folder: LabFolder, others: OpenPlayer, progress: Progress = silent) -> None:
     """Put every question that was not answered yet to every network."""
-    measures = lab.measures
     names = [variant.name for variant in comparison(lab).variants]
-    manifests = folder.manifests(names)
     for kind in kinds(lab):
-        mode = kind.removeprefix("puzzles-") if kind.startswith("puzzles-") else measures.mode
+        mode = kind.removeprefix("puzzles-") if kind.startswith("puzzles-") else lab.measures.mode
         settings = _settings(lab, kind) | {"mode": mode}
-        missing = [
-            name
-            for name in names
-            if not _answered(folder, name, kind, settings | {"network": manifests[name]["sha256"]})
-        ]
+        missing = unanswered(folder, kind, names, settings)
         if not missing:
             continue
         positions, ask = _questions(lab, kind)
@@ -53,24 +45,13 @@ def sit_exams(lab: Lab, folder: LabFolder, others: OpenPlayer, progress: Progres
                 progress(f"{kind}: {name}", positions) as meter,
                 Examiner(name, open_player, Limit(nodes=1)) as examiner,
             ):
-                figures = ask(examiner, meter.advance)
-            asked = settings | {"network": manifests[name]["sha256"]}
-            write_json(folder.exam(name, kind), {"settings": asked, "figures": figures})
+                put = partial(ask, examiner, meter.advance)
+                answer(folder, name, kind, settings, put)
 
 
 def figures(lab: Lab, folder: LabFolder, name: str) -> dict[str, dict[str, Any]]:
     """What a network answered, by the exam's kind; only what is there."""
-    found = {}
-    for kind in kinds(lab):
-        path = folder.exam(name, kind)
-        if path.exists():
-            found[kind] = read_json(path).get("figures", {})
-    return found
-
-
-def _answered(folder: LabFolder, name: str, kind: str, settings: dict[str, Any]) -> bool:
-    path = folder.exam(name, kind)
-    return path.exists() and read_json(path).get("settings") == settings
+    return answers(folder, name, kinds(lab))
 
 
 def _settings(lab: Lab, kind: str) -> dict[str, Any]:

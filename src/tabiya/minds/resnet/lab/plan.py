@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from tabiya.errors import UserError
 from tabiya.learn.config import config_to_dict
+from tabiya.learn.lab.anchors import Anchor, refuse_twins
 from tabiya.minds.resnet.loss import LossWeights
 from tabiya.minds.resnet.network import ResNetShape
 
@@ -72,16 +73,6 @@ class Budget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Anchor:
-    """A player from outside, by which tables can be compared."""
-
-    player: str
-    """Any player's name, such as `turing` or `uci:stockfish?UCI_Elo=1350`."""
-    elo: float | None = None
-    """Its known rating, which then is the table's scale; without one it is rated like the rest."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Measures:
     """How the networks are measured once they are trained."""
 
@@ -116,10 +107,7 @@ class Measures:
         for name in ("games", "anchor_games", "puzzle_count", "label_count", "concurrency", "threads"):
             if getattr(self, name) < 1:
                 raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
-        players = [anchor.player for anchor in self.anchors]
-        twice = {player for player in players if players.count(player) > 1}
-        if twice:
-            raise UserError(f"the anchor {twice.pop()} is named twice")
+        refuse_twins(self.anchors)
 
 
 @dataclass(frozen=True, kw_only=True)

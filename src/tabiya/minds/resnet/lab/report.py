@@ -1,23 +1,16 @@
-"""The last stage: one record of an experiment, out of its manifests, games and exams.
-
-Two fits of one rating list: on the anchors' scale, and told from the
-experiment's baseline. The second is much the sharper, because the networks
-met each other more often than the anchors.
-"""
+"""The last stage: one record of an experiment, out of its manifests, games and exams."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from tabiya.arena.pgn_results import read_results
 from tabiya.arena.provenance import provenance
-from tabiya.arena.ratings import Game, Rated, RatingList, rate
-from tabiya.arena.record import POINTS
 from tabiya.files import replacing
 from tabiya.learn.config import config_to_dict
+from tabiya.learn.lab.folder import LabFolder, write_json
+from tabiya.learn.lab.standings import Standings
 from tabiya.minds.resnet.lab.exams import figures
-from tabiya.minds.resnet.lab.folder import LabFolder, write_json
 from tabiya.minds.resnet.lab.games import expected_games
 from tabiya.minds.resnet.lab.plan import Lab
 from tabiya.minds.resnet.lab.variants import comparison
@@ -46,23 +39,15 @@ def make_record(lab: Lab, folder: LabFolder) -> dict[str, Any]:
     """All that was measured of an experiment, as it stands in report.json."""
     compared = comparison(lab)
     manifests = folder.manifests(variant.name for variant in compared.variants)
-    games = _games(folder)
-    expected = expected_games(lab, compared)
-    known = {anchor.player: anchor.elo for anchor in lab.measures.anchors if anchor.elo is not None}
-    played = {name for game in games for name in (game.white, game.black)}
-    on_scale = rate(games, {name: elo for name, elo in known.items() if name in played})
-    told = rate(games, {compared.baseline: 0.0}) if compared.baseline in played else None
-    notes = [*compared.left_out, *on_scale.notes]
-    if len(games) < expected:
-        notes.append(f"{len(games)} of {expected} games are played: run the stage play to its end")
+    anchors = lab.measures.anchors
+    standings = Standings.of(folder, compared.baseline, anchors)
     rows = [
         {
             "name": variant.name,
             "title": variant.title,
             "differs": variant.differs,
             **_trained(manifests[variant.name]),
-            **_rated(variant.name, on_scale, "rating"),
-            **(_rated(variant.name, told, "difference") if told else {}),
+            **standings.row(variant.name),
             "exams": figures(lab, folder, variant.name),
         }
         for variant in compared.variants
@@ -73,34 +58,16 @@ def make_record(lab: Lab, folder: LabFolder) -> dict[str, Any]:
         "question": compared.question,
         "expected": lab.expected or None,
         "baseline": compared.baseline,
-        "scale": known,
+        "scale": standings.known,
         "budget": {**config_to_dict(lab.budget), "positions": lab.budget.positions},
-        "games": len(games),
+        "games": standings.games,
         "rows": rows,
-        "anchors": _anchors(lab, on_scale),
-        "notes": notes,
+        "anchors": standings.anchor_rows(anchors),
+        "notes": [*compared.left_out, *standings.notes(expected_games(lab, compared))],
         "settings": config_to_dict(lab),
         **provenance(),
     }
     return record | {"verdict": verdict(record)}
-
-
-def _games(folder: LabFolder) -> list[Game]:
-    files = sorted(path for path in folder.games("").glob("*/games.pgn") if path.stat().st_size)
-    return [Game(game.white, game.black, POINTS[game.result]) for game in read_results(files).games]
-
-
-def _rated(name: str, ratings: RatingList, key: str) -> Row:
-    """A player's line in a list; nothing where the list cannot tell."""
-    line: Rated | None = next((player for player in ratings.players if player.name == name), None)
-    tied = line is not None and (line.group == 0 or line.rating is None)
-    if line is None or not tied:
-        return {key: None, f"{key}_95": [None, None]}
-    ends = [None if end is None else round(end, 1) for end in line.rating_95]
-    found = {key: None if line.rating is None else round(line.rating, 1), f"{key}_95": ends}
-    if key == "rating":
-        found |= {"games": line.score.games, "score_share": round(line.score.share, 4)}
-    return found
 
 
 def _trained(manifest: Mapping[str, Any]) -> Row:
@@ -117,10 +84,3 @@ def _trained(manifest: Mapping[str, Any]) -> Row:
             key: value for key, value in manifest["measured"].items() if key.startswith("validation_")
         },
     }
-
-
-def _anchors(lab: Lab, ratings: RatingList) -> list[Row]:
-    return [
-        {"name": anchor.player, "known": anchor.elo, **_rated(anchor.player, ratings, "rating")}
-        for anchor in lab.measures.anchors
-    ]

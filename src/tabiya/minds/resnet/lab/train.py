@@ -8,30 +8,23 @@ more than a training machine has: no engine, no chess library.
 
 from __future__ import annotations
 
-import gc
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from tabiya.arena.provenance import provenance
-from tabiya.errors import UserError
-from tabiya.files import checksum
 from tabiya.learn.config import config_to_dict
 from tabiya.learn.export import export_onnx
 from tabiya.learn.feed import Source
+from tabiya.learn.lab.folder import LabFolder
+from tabiya.learn.lab.training import Say, checksums, refuse_missing_device, train_in_turn
 from tabiya.learn.log import read_log
 from tabiya.learn.sidecar import write_sidecar
-from tabiya.minds.resnet.lab.folder import LabFolder
 from tabiya.minds.resnet.lab.plan import Lab
 from tabiya.minds.resnet.lab.tables import SharedTables
 from tabiya.minds.resnet.lab.variants import Variant, comparison, sources_of, training_of
 from tabiya.minds.resnet.network import parameter_count
 from tabiya.minds.resnet.training import Run
-
-Say = Callable[[str], None]
 
 
 def train(
@@ -39,25 +32,24 @@ def train(
 ) -> list[str]:
     """Train what is missing; the names of the networks still missing when the minutes are over."""
     compared = comparison(lab)
-    # Before the first trace of the experiment, so that a mistake in its config can still be mended.
-    if lab.budget.device == "cuda" and not torch.cuda.is_available():
-        raise UserError('no CUDA device here: set device = "cpu", or train where there is a GPU')
+    refuse_missing_device(lab.budget.device)
     sums = _checksums(lab)
     folder.begin("lab.json", lab.training_settings())
-    missing = [variant for variant in compared.variants if not folder.has_network(variant.name)]
-    began = time.monotonic()
+    waiting = {variant.name: variant for variant in compared.variants if not folder.has_network(variant.name)}
     tables = SharedTables()
-    while missing:
-        left = None if minutes is None else minutes - (time.monotonic() - began) / 60
-        if left is not None and left <= 0:
-            break
-        variant = missing[0]
-        tables.keep_only(source for other in missing for source in sources_of(other.recipe, lab).values())
-        say(f"{variant.name}: {variant.title} ({len(missing)} of {len(compared.variants)} left)")
-        if not _train_one(lab, variant, folder, tables, left, sums):
-            break
-        missing.pop(0)
-    return [variant.name for variant in missing]
+
+    def train_one(name: str, left: float | None) -> bool:
+        variant = waiting[name]
+        tables.keep_only(
+            source for other in waiting.values() for source in sources_of(other.recipe, lab).values()
+        )
+        say(f"{name}: {variant.title} ({len(waiting)} of {len(compared.variants)} left)")
+        done = _train_one(lab, variant, folder, tables, left, sums)
+        if done:
+            del waiting[name]
+        return done
+
+    return train_in_turn(list(waiting), train_one, minutes)
 
 
 def _train_one(
@@ -71,15 +63,11 @@ def _train_one(
     """Train and export one network; False if the time was over before its end."""
     config = training_of(variant.recipe, lab)
     run = Run(config, folder.run(variant.name), tables.loader(variant.recipe.values))
-    try:
-        if variant.recipe.trained:
-            run.train(minutes)
-            if run.step < config.steps:
-                return False
-        _export(run, variant, folder, sources_of(variant.recipe, lab), tables, sums)
-    finally:
-        del run
-        _clear()
+    if variant.recipe.trained:
+        run.train(minutes)
+        if run.step < config.steps:
+            return False
+    _export(run, variant, folder, sources_of(variant.recipe, lab), tables, sums)
     return True
 
 
@@ -121,24 +109,5 @@ def _export(
 
 
 def _checksums(lab: Lab) -> dict[str, str]:
-    """Of every file that is learned from, by its path; of a folder of games, its manifest's."""
-    sums = {}
-    for name, paths in config_to_dict(lab.data).items():
-        for path in map(Path, paths.split(":") if paths else ()):
-            file = path / "manifest.json" if name == "games" else path
-            if not file.is_file():
-                raise UserError(f"no file {file}, which data.{name} asks for")
-            sums[str(path)] = checksum(file)
-    return sums
-
-
-def _clear() -> None:
-    """Give back what a finished run held, compiled code included.
-
-    The compiler gives up on a function after a few versions of it, and each
-    network is one: without this the later ones would run uncompiled.
-    """
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    torch.compiler.reset()
+    named = config_to_dict(lab.data).items()
+    return checksums((f"data.{name}", paths, name == "games") for name, paths in named if paths)

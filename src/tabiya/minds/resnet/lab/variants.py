@@ -7,12 +7,11 @@ nothing and adds them in turn, the data table gives them all, but less of them.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from tabiya.errors import UserError
 from tabiya.learn.feed import Source
+from tabiya.learn.lab.naming import refuse_no_comparison, refuse_unknown
 from tabiya.minds.resnet.lab.plan import Lab
 from tabiya.minds.resnet.training import ResNetTraining
 
@@ -228,7 +227,7 @@ def _chosen(
     in_turn: bool = False,
 ) -> Comparison:
     """The variants that the changes make of a recipe, or `in_turn` each of the one before."""
-    _refuse_unknown(lab, [change.name for change in changes])
+    refuse_unknown(lab.experiment, lab.variants, [change.name for change in changes])
     kept, left_out = [], []
     added: list[str] = []
     for change in changes:
@@ -244,23 +243,9 @@ def _chosen(
         if change.name in (lab.variants or [change.name]):
             kept.append(Variant(name=change.name, title=change.title, differs=differs, recipe=changed))
             added = []
-    if baseline not in [variant.name for variant in kept]:
-        raise UserError(
-            f"{lab.experiment} tells every network's Elo from {baseline!r}, which this config leaves out"
-        )
-    if len(kept) < 2:
-        raise UserError(f"{lab.experiment} compares at least 2 networks, this config leaves {len(kept)}")
-    if taken := {variant.name for variant in kept} & {anchor.player for anchor in lab.measures.anchors}:
-        raise UserError(f"the anchor {taken.pop()!r} has the name of one of the experiment's networks")
+    names = [variant.name for variant in kept]
+    refuse_no_comparison(lab.experiment, names, baseline, lab.measures.anchors)
     return Comparison(question=question, variants=tuple(kept), baseline=baseline, left_out=tuple(left_out))
-
-
-def _refuse_unknown(lab: Lab, names: list[str]) -> None:
-    for name in lab.variants:
-        if name not in names:
-            close = difflib.get_close_matches(name, names, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(names)}"
-            raise UserError(f"{lab.experiment} has no network {name!r}, {hint}")
 
 
 def training_of(recipe: Recipe, lab: Lab) -> ResNetTraining:

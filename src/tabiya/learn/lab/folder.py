@@ -2,10 +2,10 @@
 
     lab.json          the settings the networks are trained with
     runs/NAME/        the training run of a network; of no use once the network is there
-    networks/         NAME.onnx and its manifest NAME.json: all that playing needs
+    networks/         NAME.onnx (or .nnue) and its manifest NAME.json: all that playing needs
     play.json         the settings of the games, and the checksums of the networks that play
     games/PART/       the games, kept by the arena
-    exams/            NAME.KIND.json: what a network answered puzzles and labels
+    exams/            NAME.KIND.json: what a network answered puzzles and other questions
     report.json .md .png
 
 `lab.json` and `networks/` are all that has to travel from the machine that
@@ -30,12 +30,14 @@ class LabFolder:
     """An experiment's folder."""
 
     path: Path
+    suffix: str = ".onnx"
+    """Of a network's file."""
 
     def run(self, name: str) -> Path:
         return self.path / "runs" / name
 
     def network(self, name: str) -> Path:
-        return self.path / "networks" / f"{name}.onnx"
+        return self.path / "networks" / f"{name}{self.suffix}"
 
     def games(self, part: str) -> Path:
         return self.path / "games" / part

@@ -1,0 +1,106 @@
+"""The games of an experiment: parts of a plan, each in a folder of its own under `games/`.
+
+Each part is kept and resumed by the arena; a rating list is fitted later to
+all their games together. The networks go by their short names, so that a
+folder that was moved goes on all the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from tabiya.arena.adjudication import Adjudication
+from tabiya.arena.books import Book
+from tabiya.arena.campaign import Plan
+from tabiya.arena.game import GameRules, Pace
+from tabiya.arena.mass import run_mass_match
+from tabiya.arena.match import MatchStatus
+from tabiya.arena.tournament import Form, TournamentStatus, run_tournament
+from tabiya.errors import UserError
+from tabiya.learn.lab.folder import LabFolder
+from tabiya.player import OpenPlayer
+
+
+class Meter(Protocol):
+    """Is told of work done."""
+
+    def advance(self, amount: float = 1) -> None: ...
+
+
+Progress: TypeAlias = Callable[[str, float], AbstractContextManager[Meter]]
+"""Opens a meter for a piece of work: what it is, and how much."""
+
+
+class _Silent:
+    def advance(self, amount: float = 1) -> None:
+        pass
+
+
+def silent(_what: str, _total: float) -> AbstractContextManager[Meter]:
+    return nullcontext(_Silent())
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabGames:
+    """Plays the parts of an experiment."""
+
+    folder: LabFolder
+    open_player: OpenPlayer
+    book: Book
+    seed: int = 0
+    concurrency: int = 1
+    adjudication: Adjudication = field(default_factory=Adjudication)
+
+    def together(self, one: str, other: str, games: int, identity: Mapping[str, str], meter: Meter) -> None:
+        """Two players that answer many positions at once, all their games side by side."""
+        watch = _Watch(meter)
+        folder = self.folder.games(f"{one}--{other}")
+        plan = self._plan([one, other], games, Pace())
+        run_mass_match(plan, folder, self.open_player, identity=identity, watch=watch)
+
+    def gauntlet(self, players: list[str], games: int, pace: Pace, meter: Meter) -> None:
+        """The first player against each of the others, game after game."""
+        part = "anchor-" + re.sub(r"[^A-Za-z0-9]+", "-", players[0]).strip("-")[-40:]
+        self.tournament(part, players, games, pace, "gauntlet", meter)
+
+    def tournament(
+        self, part: str, players: list[str], games: int, pace: Pace, form: Form, meter: Meter
+    ) -> None:
+        """Everyone against everyone, or the first against the field; `games` for each pairing."""
+        refuse_small_book(self.book, games)
+        plan = self._plan(players, games, pace)
+        run_tournament(plan, self.folder.games(part), self.open_player, form=form, watch=_Watch(meter))
+
+    def _plan(self, players: list[str], games: int, pace: Pace) -> Plan:
+        return Plan(
+            players=tuple(players),
+            games=games,
+            rules=GameRules(pace=pace, adjudication=self.adjudication),
+            book=self.book,
+            seed=self.seed,
+            concurrency=self.concurrency,
+        )
+
+
+def refuse_small_book(book: Book, games: int) -> None:
+    """A UserError if the pairs of a pairing's games would have to share openings."""
+    if (games + 1) // 2 > len(book):
+        raise UserError(
+            f"the book has {len(book)} openings for {(games + 1) // 2} pairs of "
+            "games, and games would only be repeated: name a larger book"
+        )
+
+
+class _Watch:
+    """Tells a meter how many games were added since it was last told."""
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter, self._seen = meter, 0
+
+    def __call__(self, status: MatchStatus | TournamentStatus) -> None:
+        self._meter.advance(status.games - self._seen)
+        self._seen = status.games
