@@ -7,7 +7,7 @@ from typing import Any
 
 from tabiya.errors import UserError
 from tabiya.files import replacing
-from tabiya.minds.resnet.lab.folder import read_json
+from tabiya.learn.lab.folder import read_json
 from tabiya.minds.resnet.lab.result_plan import TABLES
 from tabiya.reports.result_table import markdown
 

@@ -27,13 +27,13 @@ from tabiya.arena.provenance import provenance
 from tabiya.arena.runner import entrants
 from tabiya.errors import UserError
 from tabiya.files import checksum
-from tabiya.minds.resnet.lab.folder import read_json, write_json
+from tabiya.learn.lab.folder import read_json, write_json
 from tabiya.player import Limit, OpenPlayer, Player
 
 if TYPE_CHECKING:
     from tabiya.arena.endgames import EndgameSet
     from tabiya.arena.puzzles import PuzzleSet
-    from tabiya.minds.resnet.lab.games import Progress
+    from tabiya.learn.lab.games import Progress
     from tabiya.minds.resnet.lab.result_plan import ResultTables
 
 ONE_LOOK = Limit(nodes=10_000)
