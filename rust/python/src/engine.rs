@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 use tabiya_core::move_code::MoveCode;
 use tabiya_core::nnue::{Kernel, Network};
 use tabiya_core::search::engine::STACK;
-use tabiya_core::search::{Clock, Engine, Evaluator, Info, Limits, Verdict};
+use tabiya_core::search::{Clock, Engine, Evaluator, Info, Limits, Techniques, Verdict};
 use tabiya_core::{Error, Position};
 
 use crate::board::Board;
@@ -59,6 +59,28 @@ impl SearchEngine {
 
     fn set_threads(&mut self, threads: usize) {
         self.engine.set_threads(threads);
+    }
+
+    /// The names of what the search can do without.
+    #[staticmethod]
+    fn techniques() -> Vec<&'static str> {
+        Techniques::NAMES.to_vec()
+    }
+
+    /// Do without these techniques and use all others.
+    fn set_without(&mut self, names: Vec<String>) -> PyResult<()> {
+        let mut techniques = Techniques::default();
+        for name in &names {
+            let Some(switch) = techniques.switch(name) else {
+                let known = Techniques::NAMES.join(", ");
+                return Err(PyValueError::new_err(format!(
+                    "the search has no technique {name:?}; it has {known}"
+                )));
+            };
+            *switch = false;
+        }
+        self.engine.techniques = techniques;
+        Ok(())
     }
 
     fn new_game(&mut self) {

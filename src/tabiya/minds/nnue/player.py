@@ -67,6 +67,7 @@ class NnuePlayer(Player):
         self._engine = SearchEngine(None, settings.hash, settings.threads)
         try:
             self._judge_by(settings)
+            self._do_without(settings)
         except ValueError as error:
             raise PlayerError(str(error)) from error
 
@@ -87,6 +88,10 @@ class NnuePlayer(Player):
         sizes = [f"2 x {network['l1']}", network["l2"], network["extra"] or None, 1]
         layers = " -> ".join(str(size) for size in sizes if size is not None)
         self.note = f"network {path.name}: {network['features']} -> {layers}, {network['kernel']}"
+
+    def _do_without(self, settings: Settings) -> None:
+        """Switch techniques off; a ValueError names those there are."""
+        self._engine.set_without([name for name in settings.without.split(",") if name])
 
     def play(self, board: Board, limit: Limit) -> Decision:
         self._stop.clear()
@@ -167,6 +172,8 @@ class NnuePlayer(Player):
         before, after = self.settings, self.settings.changed(name, value)
         if after.eval_file != before.eval_file:
             self._judge_by(after)
+        if after.without != before.without:
+            self._do_without(after)
         if after.hash != before.hash:
             self._engine.set_hash(after.hash)
         if after.threads != before.threads:

@@ -36,6 +36,9 @@ class Settings:
     eval_file: str = ""
     """A network of this mind's own format; empty: the one that the player's name stands for."""
 
+    without: str = ""
+    """Techniques of the search to do without, separated by commas: to learn what they are worth."""
+
     def changed(self, name: str, text: str) -> Settings:
         """These settings with one of them read from `text`; a ValueError says what was wrong."""
         option = find_option(name)
@@ -54,6 +57,7 @@ _FIELDS = {
     "MultiPV": "multipv",
     "Move Overhead": "move_overhead",
     "EvalFile": "eval_file",
+    "Without": "without",
 }
 _RANGES = {"Hash": (1, 65_536), "Threads": (1, 256), "MultiPV": (1, 256), "Move Overhead": (0, 5_000)}
 
