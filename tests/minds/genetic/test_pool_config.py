@@ -114,3 +114,16 @@ def test_time_stays_at_the_maximum_if_it_does_not_oscillate(config):
 def test_nodes_take_the_place_of_time(config):
     by_nodes = read_config(config())
     assert (by_nodes.unit, by_nodes.game_clock(0), by_nodes.game_clock(99)) == ("nodes", 300, 300)
+
+
+def test_nodes_grow_like_time(config):
+    grow = {"game_nodes": 100, "maximum_game_nodes": 130, "game_nodes_increment": 10}
+    up = read_config(config(**grow, oscillating_time="no"))
+    assert [up.game_clock(turn) for turn in range(6)] == [100, 110, 120, 130, 130, 130]
+    both = read_config(config(**grow, oscillating_time="yes"))
+    assert [both.game_clock(turn) for turn in range(7)] == [100, 110, 120, 130, 120, 110, 100]
+
+
+def test_a_maximum_of_nodes_needs_a_beginning_below_it(config):
+    assert "more than the maximum" in refused(config(game_nodes=10, maximum_game_nodes=5))
+    assert "no game nodes to begin with" in refused(config(game_nodes=None, maximum_game_nodes=5))

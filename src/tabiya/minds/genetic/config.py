@@ -40,6 +40,9 @@ class PoolConfig:
     """All chance hangs on it; None: drawn when the pool begins, and then kept."""
     game_nodes: int | None = None
     """Positions for each player and game; the times are of no account then."""
+    maximum_game_nodes: int | None = None
+    """Where the nodes grow like the time: to this number, by `game_nodes_increment` after each round."""
+    game_nodes_increment: int = 0
     maximum_games: int | None = None
     """The run ends when so many games have been played in all pools together."""
     maximum_minutes: float | None = None
@@ -52,9 +55,10 @@ class PoolConfig:
 
     def game_clock(self, turn: int) -> float:
         """What each player has for a game of this round: seconds or positions."""
-        if self.game_nodes is not None:
-            return float(self.game_nodes)
         low, high, step = self.minimum_game_time, self.maximum_game_time, self.game_time_increment
+        if self.game_nodes is not None:
+            low, step = float(self.game_nodes), float(self.game_nodes_increment)
+            high = low if self.maximum_game_nodes is None else float(self.maximum_game_nodes)
         if step == 0 or low == high:
             return low
         steps = math.ceil(round((high - low) / step, 9))
@@ -116,6 +120,8 @@ REQUIRED: dict[str, tuple[Callable[[str], Any], str]] = {
 OPTIONAL: dict[str, tuple[Callable[[str], Any], str]] = {
     "seed": (_whole(0), "a whole number, not negative"),
     "game nodes": (_whole(1), "a whole number of at least 1"),
+    "maximum game nodes": (_whole(1), "a whole number of at least 1"),
+    "game nodes increment": (_whole(0), "a whole number, not negative"),
     "maximum games": (_whole(1), "a whole number of at least 1"),
     "maximum minutes": (_real(0), "a number of minutes, not negative"),
     "new blood probability": (_real(0, 1), "a number from 0 to 1"),
@@ -158,5 +164,9 @@ def read_config(path: Path) -> PoolConfig:
         raise UserError(f"{path} lacks the setting {missing[0]!r}: it must be {REQUIRED[missing[0]][1]}")
     if found["minimum game time"] > found["maximum game time"]:
         raise UserError(f"the minimum game time in {path} is greater than the maximum")
+    if found.get("game nodes", 1) > found.get("maximum game nodes", math.inf):
+        raise UserError(f"the game nodes in {path} are more than the maximum game nodes")
+    if "maximum game nodes" in found and "game nodes" not in found:
+        raise UserError(f"{path} has maximum game nodes but no game nodes to begin with")
     names = {field.name.replace("_", " "): field.name for field in fields(PoolConfig)}
     return PoolConfig(**{names[key]: value for key, value in found.items()})
