@@ -104,7 +104,7 @@ def pair_map(
     return PairMap(tv, odds, renormalise)
 
 
-def likely_pairs(subject: AttentiveSubject, count: int = 16, renormalise: bool = True) -> list[Pair]:
+def likely_pairs(subject: AttentiveSubject, count: int = 12, renormalise: bool = True) -> list[Pair]:
     """Pairs among the squares that look, or are looked at, to most effect: where the strong ones will be.
 
     128 cuts (each square kept from looking at any other, and from being seen by any other), and then

@@ -98,6 +98,8 @@ class NnueSubject(RemovalSubject):
         if other is None:
             return OwnReasons()
         ends = [self._end(own), self._end(other)]
+        if any(end.outcome() is not None for end in ends):
+            return OwnReasons()  # the rules decide there, not the network
         features = FeatureSet(QuantisedNetwork(content).expression)
         seen = [self._active(features, end) for end in ends]
         whole = self._advantage(content, ends)

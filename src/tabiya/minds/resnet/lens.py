@@ -15,7 +15,7 @@ import numpy as np
 from tabiya._core import Board, legal_indices
 from tabiya.board.choice import log_softmax
 from tabiya.board.planes import CLOCK_PLANE, encode
-from tabiya.lens.interface import SQUARES, Answers, Subject
+from tabiya.lens.interface import SQUARES, Answers, Finding, OwnReasons, Subject
 from tabiya.minds.resnet.player import ResNetPlayer, _sigmoid
 from tabiya.player import Decision, Limit, Player
 
@@ -60,6 +60,15 @@ class ResNetSubject(Subject):
 
     def decide(self, board: Board) -> Decision:
         return self._looked.play(board, self.limit)
+
+    def own_reasons(self, chosen: str) -> OwnReasons:
+        """Whether the rule about repetitions made the choice."""
+        allowed = ResNetPlayer(self._network, replace(self._looked.settings, repetition="allow"))
+        freely = allowed.play(self.board, self.limit).move
+        if freely == chosen:
+            return OwnReasons()
+        text = f"Left alone it would play {self.board.san(freely)}, which brings an earlier position back."
+        return OwnReasons(findings=(Finding(text, "its rule about repetitions switched off", True, 1.0),))
 
     def blank(self, sets: Sequence[Sequence[str]]) -> Answers:
         planes = np.repeat(encode(self._packed, self._network.planes), len(sets), axis=0)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tabiya._core import Board, legal_indices
 from tabiya.board.choice import log_softmax
-from tabiya.lens.interface import SQUARES, Answers, AttentiveSubject, Pair
+from tabiya.lens.interface import SQUARES, Answers, AttentiveSubject, Finding, OwnReasons, Pair
 from tabiya.minds.transformer.onnx_inputs import Inputs
 from tabiya.minds.transformer.player import TransformerPlayer
 from tabiya.minds.transformer.shape import CASTLING, COLOURS, TransformerShape, row_names
@@ -75,6 +75,15 @@ class TransformerSubject(AttentiveSubject):
 
     def decide(self, board: Board) -> Decision:
         return self._looked.play(board, self.limit)
+
+    def own_reasons(self, chosen: str) -> OwnReasons:
+        """Whether the rule about repetitions made the choice."""
+        allowed = TransformerPlayer(self._network, replace(self._looked.settings, repetition="allow"))
+        freely = allowed.play(self.board, self.limit).move
+        if freely == chosen:
+            return OwnReasons()
+        text = f"Left alone it would play {self.board.san(freely)}, which brings an earlier position back."
+        return OwnReasons(findings=(Finding(text, "its rule about repetitions switched off", True, 1.0),))
 
     def blank(self, sets: Sequence[Sequence[str]]) -> Answers:
         rows = np.ones((len(sets), self._network.shape.rows), np.float32)
