@@ -18,7 +18,7 @@ from tabiya._core import Board
 from tabiya.lens.attention import Baseline, Cuts
 from tabiya.lens.interface import SQUARES, Finding, Subject
 from tabiya.lens.occlusion import Occlusion, Shift, shifts
-from tabiya.lens.removal import without
+from tabiya.lens.removal import expected_score, without
 from tabiya.lens.words import move_named, part_named, parts_named, percent
 from tabiya.player import Limit
 
@@ -30,7 +30,7 @@ DEPTHS = (1, 2, 3, 4, 5, 6)
 RARE = 0.95
 """A square or a pair stands out if it weighs more than this share of those it is compared with."""
 LEAST = 0.01
-"""The least total variation that counts as a change: below it, moves that were level change places."""
+"""The least weight that counts as a change: below it, moves that were level change places."""
 SECONDS = 1.0
 """Of a search limited in depth, after which no deeper one is tried."""
 OUTLOOK = 0.05
@@ -69,8 +69,7 @@ class Case:
 
     def changed(self, shift: Shift) -> bool:
         """Whether it now plays something else, and not only because two moves were level."""
-        told = shift.choice is not None and shift.choice != self.occlusion.chosen
-        return told and (not self.subject.weighs or shift.weight >= LEAST)
+        return shift.choice not in (None, self.occlusion.chosen) and shift.weight >= LEAST
 
     def fall(self, shift: Shift) -> str:
         """What became of the old move, in figures."""
@@ -78,7 +77,9 @@ class Case:
             return f"{self.move} from {percent(self.occlusion.p)} to {percent(shift.p)}"
         if math.isnan(shift.expected) or math.isnan(self.occlusion.expected):
             return ""
-        return f"expected score from {percent(self.occlusion.expected)} to {percent(shift.expected)}"
+        lost = f"{self.move} then loses {percent(shift.weight)}, " if shift.weight > 0 else ""
+        scores = percent(self.occlusion.expected), percent(shift.expected)
+        return f"{lost}expected score {scores[0]}" + ("" if scores[0] == scores[1] else f", then {scores[1]}")
 
 
 def single_pieces(case: Case) -> list[Finding]:
@@ -110,7 +111,7 @@ def _really_gone(case: Case, shift: Shift) -> str:
 def no_single_piece(case: Case) -> list[Finding]:
     """That nothing alone decides, where that is so."""
     asked = [shift for shift in case.pieces if shift.choice is not None]
-    if not asked or any(case.changed(shift) for shift in asked):
+    if len(asked) < 2 or any(shift.choice != case.occlusion.chosen for shift in asked):
         return []
     closest = asked[0]
     figures = case.fall(closest)
@@ -139,7 +140,7 @@ def enough(case: Case) -> list[Finding]:
     """The fewest of the heaviest pieces with which it still plays the move, all others gone."""
     own = case.occlusion.chosen[:2]
     order = [shift.parts[0] for shift in case.pieces]
-    kings = [square for square in order if (case.board.piece_at(square) or "") in "Kk"]
+    kings = [square for square in (own, *order) if (case.board.piece_at(square) or "") in "Kk"]
     if not case.subject.weighs:
         order = [square for square in order if square not in kings]
     counts = [count for count in KEPT if count < len(order)]
@@ -150,12 +151,12 @@ def enough(case: Case) -> list[Finding]:
     for count, gone, choice in zip(counts, sets, answers.choices, strict=True):
         if choice != case.occlusion.chosen:
             continue
-        kept = [own, *order[:count]]
+        kept = [square for square in (own, *order[:count]) if case.subject.weighs or square not in kings]
         text = (
             f"Little else matters: with only {parts_named(case.board, kept)} left"
             f"{'' if case.subject.weighs else ', and the kings,'} it still plays {case.move}."
         )
-        holds = 4 * len(gone) >= len(order) and count <= 6
+        holds = 2 * len(gone) >= len(order) and len(gone) > 1 and 0 < len(kept) <= 6
         return [Finding(text, f"{len(gone)} other pieces {case.subject.blanked} together", holds, len(gone))]
     return [Finding("", "", False)]
 
@@ -192,6 +193,32 @@ def outlook(case: Case) -> list[Finding]:
     )
     beside = f"{name.removeprefix('the ')} {case.subject.blanked}"
     return [Finding(text, beside, abs(change) >= OUTLOOK, abs(change), most.parts)]
+
+
+def passing(case: Case) -> list[Finding]:
+    """Whether it can wait: the move is passed, and the same mind answers for the other side."""
+    fields = case.board.fen().split()
+    fields[1], fields[3] = "b" if fields[1] == "w" else "w", "-"
+    if case.board.is_check or math.isnan(case.occlusion.expected):
+        return []
+    try:
+        passed = Board(" ".join(fields))
+    except ValueError:
+        return []
+    if not passed.legal_moves():
+        return []
+    answer = case.subject.decide(passed)
+    left = 1.0 - expected_score(answer)
+    if math.isnan(left):
+        return []
+    scores = f"{percent(left)}, not {percent(case.occlusion.expected)}"
+    if case.occlusion.expected - left >= OUTLOOK:
+        text = (
+            f"It cannot wait: {passed.san(answer.move)} would come, and its expected score would be {scores}."
+        )
+    else:
+        text = f"It is in no hurry: if it passed, {passed.san(answer.move)} would come and cost it little."
+    return [Finding(text, f"the move passed; expected score {percent(left)}", True, 0.0)]
 
 
 def looking(case: Case, cuts: Cuts, baseline: Baseline) -> list[Finding]:
@@ -269,7 +296,8 @@ def calculation(case: Case) -> list[Finding]:
     if needed == 0:
         return [Finding(f"It needs no calculation: already at one ply it plays {case.move}.", beside, True)]
     first = case.board.san(plays[needed - 1])
-    text = f"It has to calculate: up to {DEPTHS[needed - 1]} plies deep it plays {first}, deeper {case.move}."
+    short = "one ply" if needed == 1 else f"{DEPTHS[needed - 1]} plies"
+    text = f"It has to calculate: looking {short} ahead it plays {first}, further ahead {case.move}."
     return [Finding(text, beside, needed < len(plays), float(needed))]
 
 

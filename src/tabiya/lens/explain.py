@@ -124,7 +124,7 @@ def explain(
     case = claims.Case(subject, occlusion)
     decision = subject.decide(board)
     notes = list(subject.notes)
-    played = player.play(board, subject.limit) if subject.notes else decision
+    played = player.play(board, subject.limit) if subject.weighs and subject.notes else decision
     if played.move != occlusion.chosen:
         notes.append(f"as it is set, it plays {board.san(played.move)}")
     line = foreseen(subject, occlusion.chosen, decision)
@@ -223,6 +223,7 @@ def _choose(made: Explanation, case: claims.Case, looks: Sequence[Finding]) -> N
     ]
     if not any(finding.holds for finding in groups[6][1]):
         groups.append((1, claims.idle(case)))
+    groups.append((1, claims.passing(case)))
     chosen: list[Finding] = []
     for most, findings in groups:
         holding = [finding for finding in findings if finding.holds]

@@ -161,7 +161,10 @@ def _window(canvas: NDArray[np.float32], points: NDArray[np.float64], around: fl
 
 
 def _blend(part: NDArray[np.float32], mask: NDArray[np.bool_], colour: str, opacity: float) -> None:
-    part[mask] += (_rgb(colour) - part[mask]) * opacity
+    if mask.all():
+        part += (_rgb(colour) - part) * opacity
+    else:
+        part[mask] += (_rgb(colour) - part[mask]) * opacity
 
 
 def _paint_filled(canvas: NDArray[np.float32], shape: Filled) -> None:
