@@ -63,3 +63,26 @@ def genetic():
     from tabiya.minds.genetic.player import open_player
 
     return open_player(PlayerName("genetic", str(GENOME)))
+
+
+@pytest.fixture
+def save_run():
+    """Writes a network as a run's checkpoint of one step."""
+
+    def save(folder: Path, network, step: int = 1) -> None:
+        import torch
+
+        from tabiya.learn.checkpoint import checkpoint_path, save_checkpoint, state_tensors
+        from tabiya.learn.config import config_to_dict
+        from tabiya.learn.schedule import Ema
+
+        folder.mkdir(exist_ok=True)
+        optimizer = torch.optim.SGD(network.parameters(), 0.1)
+        config = {"mind": "transformer", "shape": config_to_dict(network.shape)}
+        save_checkpoint(
+            checkpoint_path(folder, step),
+            state_tensors(model=network, ema=Ema(network, 0.9), optimizer=optimizer),
+            {"step": step, "config": config, "optimizer": []},
+        )
+
+    return save

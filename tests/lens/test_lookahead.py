@@ -236,27 +236,11 @@ def test_a_line_that_was_cut_off_is_measured_again(tmp_path):
     assert [each["puzzle"] for each in read_records(path)] == ["a"]
 
 
-def save_run(folder, made: Transformer) -> None:
-    from tabiya.learn.checkpoint import save_checkpoint, state_tensors
-    from tabiya.learn.config import config_to_dict
-    from tabiya.learn.schedule import Ema
-
-    ema = Ema(made, 0.9)
-    optimizer = torch.optim.SGD(made.parameters(), 0.1)
-    config = {"mind": "transformer", "shape": config_to_dict(made.shape)}
-    save_checkpoint(
-        folder / "step-00000001.safetensors",
-        state_tensors(model=made, ema=ema, optimizer=optimizer),
-        {"step": 1, "config": config, "optimizer": []},
-    )
-
-
-def test_the_lab_goes_on_where_it_stopped_and_reports(tmp_path, capsys, monkeypatch):
+def test_the_lab_goes_on_where_it_stopped_and_reports(tmp_path, capsys, monkeypatch, save_run):
     import tabiya.minds.transformer.lens_lookahead as lookahead
 
     monkeypatch.setattr(lookahead, "LEAST_FALL", 0.0)
     made = network()
-    (tmp_path / "tiny").mkdir()
     save_run(tmp_path / "tiny", made)
     puzzle = solved(made)
     rows = ["PuzzleId,FEN,Moves,Rating,Themes"]

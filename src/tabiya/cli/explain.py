@@ -47,6 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="after a cut the weights that are left keep their size, instead of summing to one again",
     )
     parser.add_argument(
+        "--patterns",
+        metavar="DIR",
+        help="a gallery of `tabiya lab patterns`: adds the position's cluster and its nearest examples",
+    )
+    parser.add_argument(
         "--speed", action="store_true", help="only measure how long the occlusion and all pairs take"
     )
     parser.add_argument("--json", action="store_true", help="print the JSON")
@@ -70,10 +75,16 @@ def run(args: argparse.Namespace) -> int:
                 player,
                 board,
                 limit,
-                pairs=args.pairs,
+                pairs="all" if args.patterns else args.pairs,
                 renormalise=not args.not_renormalised,
                 tell=meter.describe,
             )
+    if args.patterns:
+        from tabiya.lens.gallery import maps_of, nearest_examples
+
+        if found.pair_map is None:
+            raise UserError(f"{player.name} has no attention to tell its patterns by")
+        found.nearest = nearest_examples(Path(args.patterns), maps_of(board, found.occlusion, found.pair_map))
     out = args.out or (None if args.json else OUT)
     files = {} if out is None else write(found, Path(out))
     if args.json:

@@ -32,7 +32,7 @@ EXPERIMENTS: dict[str, tuple[str | None, str]] = {
     "wiring": (None, "an evolution of the transformer's feedback"),
     "implicit": (None, "what the transformer loses with each thing it is not told"),
     "lookahead": ("lab_lookahead", "whether the transformer looks ahead"),
-    "patterns": (None, "what the transformer's attention looks at"),
+    "patterns": ("lab_patterns", "what the transformer's attention looks at"),
     "development": (None, "when a network's abilities appear during training"),
 }
 

@@ -23,8 +23,8 @@ from tabiya.minds.transformer.shape import CASTLING, COLOURS, TransformerShape, 
 from tabiya.player import Decision, Limit, Player
 
 _HEADS = ("policy", "wdl", "value_bins")
-_BATCH = 16
-"""Positions in one pass: their weights of attention then fit into a core's cache."""
+_CACHED = 16 * 8 * 256
+"""Positions in one pass, times layers, times width: what a core's cache still holds."""
 
 
 def subject(player: Player, board: Board, limit: Limit) -> TransformerSubject:
@@ -54,6 +54,11 @@ def parts_of(shape: TransformerShape, white_to_move: bool) -> dict[str, list[int
     return rows
 
 
+def cached_batch(shape: TransformerShape) -> int:
+    """How many positions are computed at once on a CPU: 16 of the usual size, more of a smaller one."""
+    return max(1, min(512, _CACHED // (shape.layers * shape.width)))
+
+
 @dataclass
 class TransformerSubject(AttentiveSubject):
     """One network before one position."""
@@ -69,6 +74,7 @@ class TransformerSubject(AttentiveSubject):
         self._rows = parts_of(shape, self.board.white_to_move)
         self.parts = tuple(self._rows)
         self.layers, self.heads = shape.layers, shape.heads
+        self._batch = cached_batch(shape)
         self._packed = np.frombuffer(self.board.packed(), np.uint8).reshape(1, 32)
         self._moves = self.board.legal_moves()
         self._numbers = legal_indices(self._packed, "uci", shape.view)[1]
@@ -122,8 +128,8 @@ class TransformerSubject(AttentiveSubject):
     def _answers(self, cuts: Inputs) -> Answers:
         masks = "rows" if "rows" in cuts else "attention"
         made = [
-            self._network.evaluate(self._packed, _HEADS, cuts | {masks: cuts[masks][at : at + _BATCH]})
-            for at in range(0, len(cuts[masks]), _BATCH)
+            self._network.evaluate(self._packed, _HEADS, cuts | {masks: cuts[masks][at : at + self._batch]})
+            for at in range(0, len(cuts[masks]), self._batch)
         ]
         outputs = {head: np.concatenate([each[head] for each in made]) for head in _HEADS}
         _, expected = self._looked._values(outputs)
