@@ -33,7 +33,7 @@ EXPERIMENTS: dict[str, tuple[str | None, str]] = {
     "implicit": (None, "what the transformer loses with each thing it is not told"),
     "lookahead": ("lab_lookahead", "whether the transformer looks ahead"),
     "patterns": ("lab_patterns", "what the transformer's attention looks at"),
-    "development": (None, "when a network's abilities appear during training"),
+    "development": ("lab_development", "when a network's abilities appear during training"),
 }
 
 
