@@ -230,3 +230,14 @@ def test_parts_have_names():
     assert part_named(board, "e6") == "the empty square e6"
     assert part_named(board, "White's castling king's side") == "White's castling king's side"
     assert (percent(0.5), percent(0.0), percent(float("nan"))) == ("50 %", "0 %", "unknown")
+
+
+def test_the_page_gets_what_it_draws(resnet):
+    from tabiya.lens.explain import for_page
+    from tabiya.web.why import checked
+
+    shown = checked(for_page(resnet, Board(FORK)))
+    assert shown["move"] == "d5c7"
+    assert max(pair["weight"] for pair in shown["pairs"]) == 1.0
+    assert all(claim["holds"] for claim in shown["claims"])
+    assert shown["squares"]["a8"] > 0

@@ -174,3 +174,23 @@ def test_what_minds_offer_the_lens_never_leads_to_torch():
     roots = [name for name in rules.MODULES if name.startswith("tabiya.minds.") and name.endswith(".lens")]
     assert len(roots) >= 4
     assert [name for name in rules.reached_from(roots) if name.split(".")[0] == "torch"] == []
+
+
+def test_what_measures_on_a_training_machine_needs_neither_python_chess_nor_zstandard():
+    import subprocess
+    import sys
+
+    pytest.importorskip("torch")
+    modules = [
+        "tabiya.lens.gallery",
+        "tabiya.lens.lookahead",
+        "tabiya.lens.development",
+        *(
+            f"tabiya.minds.transformer.lens_{name}"
+            for name in ("maps", "patterns", "lookahead", "patching", "development")
+        ),
+    ]
+    program = "import sys; sys.modules['chess'] = None; sys.modules['zstandard'] = None; import " + ", ".join(
+        modules
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stderr == ""

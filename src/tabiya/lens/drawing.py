@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import hypot
+from typing import TYPE_CHECKING
 
 from tabiya._core import Board
-from tabiya.lens.explain import Explanation
 from tabiya.lens.interface import SQUARES
 from tabiya.lens.letters import width_of, wrapped
 from tabiya.lens.pieces import SIZE, Point, shapes
 from tabiya.lens.scene import Scene
 from tabiya.lens.words import dropped_named, line_named
+
+if TYPE_CHECKING:
+    from tabiya.lens.explain import Explanation
 
 CELL = 56.0
 MARGIN = 20.0

@@ -233,5 +233,8 @@ def _choose(made: Explanation, case: claims.Case, looks: Sequence[Finding]) -> N
 
 
 def for_page(player: Player, board: Board) -> dict[str, Any]:
-    """What the web page draws."""
-    return explain(player, board).shown()
+    """What the web page draws: as the JSON, the strongest pair with weight 1."""
+    shown = explain(player, board).shown()
+    strongest = max((pair["weight"] or 0.0 for pair in shown["pairs"]), default=0.0) or 1.0
+    shown["pairs"] = [pair | {"weight": (pair["weight"] or 0.0) / strongest} for pair in shown["pairs"]]
+    return shown
