@@ -15,6 +15,7 @@ import numpy as np
 from tabiya.files import replacing
 from tabiya.lens.drawing import MOVE, PAIR, WARM, board_scene, picture
 from tabiya.lens.explain import Explanation
+from tabiya.lens.occlusion import Shift
 from tabiya.lens.scene import png
 from tabiya.lens.words import dropped_named, line_named, part_named, percent
 
@@ -102,13 +103,11 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _number(value: float) -> str:
-    return (
-        "–"
-        if value != value
-        else f"{value:.3f}".rstrip("0").rstrip(".")
-        if abs(value) < 100
-        else f"{value:.0f}"
-    )
+    if value != value:
+        return "–"
+    # Adding nothing makes a zero of a negative one.
+    short = f"{round(value, 3) + 0.0:.3f}".rstrip("0").rstrip(".")
+    return short if abs(value) < 100 else f"{value:.0f}"
 
 
 def _candidates(found: Explanation) -> str:
@@ -148,22 +147,14 @@ def _cell(found: Explanation, key: str, value: Any) -> Any:
 
 def _inputs(found: Explanation) -> str:
     shifts = sorted(found.occlusion.others.items(), key=lambda each: -each[1].weight)
-    rows = [
-        (part, shift.weight, _fell(shift.log_odds), _choice(found, shift.choice)) for part, shift in shifts
-    ]
-    head = ("blanked", "weight", "log-odds fall by", "then plays")
-    return "<h2>Turn, rights, counters</h2>" + _table(head, rows) if rows else ""
+    rows = [(part, *_figures(found, shift)) for part, shift in shifts]
+    return "<h2>Turn, rights, counters</h2>" + _table(_head(found), rows) if rows else ""
 
 
 def _squares(found: Explanation) -> str:
     shifts = sorted(found.occlusion.squares.items(), key=lambda each: -each[1].weight)[:16]
     rows = [
-        (
-            part_named(found.board, square).removeprefix("the "),
-            shift.weight,
-            _fell(shift.log_odds),
-            _choice(found, shift.choice),
-        )
+        (part_named(found.board, square).removeprefix("the "), *_figures(found, shift))
         for square, shift in shifts
         if shift.weight > 0
     ]
@@ -172,8 +163,17 @@ def _squares(found: Explanation) -> str:
         if found.weighs
         else "Weight is what the old move loses against the new one once the piece is gone."
     )
-    head = (found.blanked, "weight", "log-odds fall by", "then plays")
-    return f'<h2>Squares</h2><p class="faint">{how}</p>' + _table(head, rows)
+    return f'<h2>Squares</h2><p class="faint">{how}</p>' + _table(_head(found), rows)
+
+
+def _head(found: Explanation) -> tuple[str, ...]:
+    odds = ("log-odds fall by",) if found.weighs else ()
+    return (found.blanked, "weight", *odds, "then plays")
+
+
+def _figures(found: Explanation, shift: Shift) -> tuple[Any, ...]:
+    odds = (_fell(shift.log_odds),) if found.weighs else ()
+    return (shift.weight, *odds, _choice(found, shift.choice))
 
 
 def _fell(value: float | None) -> Any:
