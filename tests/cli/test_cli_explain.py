@@ -51,6 +51,7 @@ def test_speed_counts_the_interventions(capsys):
         (["resnte", "startpos"], "did you mean 'resnet'"),
         (["random", "R5k1/5ppp/8/8/8/8/5PPP/6K1 b - - 0 1"], "no move to explain"),
         (["resnet", "startpos", "--pairs", "some"], "some"),
+        (["human", "startpos"], "cannot be looked into"),
     ],
 )
 def test_bad_input_is_one_sentence(capsys, words, fault):

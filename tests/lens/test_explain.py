@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tabiya._core import Board
+from tabiya.errors import UserError
 from tabiya.lens import claims
 from tabiya.lens.explain import explain
 from tabiya.lens.interface import look_into
@@ -20,7 +21,7 @@ from tabiya.lens.page import page, write
 from tabiya.lens.pieces import SIZE, shapes
 from tabiya.lens.scene import Scene, png
 from tabiya.lens.words import part_named, percent
-from tabiya.player import Limit
+from tabiya.player import Decision, Limit, Player
 
 MATE = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4"
 FORK = "r1b1k2r/ppp2ppp/8/3N4/8/8/PPP2PPP/R3K2R w KQkq - 0 1"
@@ -111,6 +112,34 @@ def test_a_transformer_is_explained_with_pairs_beside_random_ones(transformer, v
     assert "cut in all layers" in page(found)
     looks = [claim for claim in shown["claims"] if claim["text"].startswith("It looks from")]
     assert all("random pairs" in claim["intervention"] for claim in looks)
+
+
+def test_attention_can_be_cut_in_one_head_alone(transformer):
+    found = explain(transformer(), Board(BLACK), layer=1, head=2)
+    assert "layer 1, head 2" in found.pairs_how
+    assert np.array(found.shown()["heads"]).shape == (2, 2)
+    with pytest.raises(UserError, match="layers 1 to 2, not 3"):
+        explain(transformer(), Board(BLACK), layer=3)
+    with pytest.raises(UserError, match="no layers"):
+        explain(_Slow(), Board(BLACK), head=1)
+
+
+class _Slow(Player):
+    """Says that it thought for ten seconds, and what it was allowed."""
+
+    name = "slow"
+
+    def play(self, board: Board, limit: Limit) -> Decision:
+        return Decision(move=board.legal_moves()[0], seconds=10.0, nodes=limit.nodes or 0)
+
+
+def test_a_slow_thinker_is_asked_shorter_questions_and_it_is_said():
+    board = Board("8/5k2/8/8/8/8/3P1K2/8 w - - 0 1")
+    found = explain(_Slow(), board, pairs="none")
+    assert found.decision.nodes == 1000
+    assert any("1,000 nodes" in note for note in found.notes)
+    asked = explain(_Slow(), board, Limit(nodes=777), pairs="none")
+    assert (asked.decision.nodes, asked.notes) == (777, [])
 
 
 def test_the_reconsidering_player_is_told_that_its_first_pass_is_shown(transformer):

@@ -42,6 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="pairs of squares to cut apart: among the heaviest, all 4,096 (a minute), or none",
     )
     parser.add_argument(
+        "--layer", type=int, metavar="N", help="cut attention in this layer only, from 1 (all)"
+    )
+    parser.add_argument("--head", type=int, metavar="N", help="cut attention in this head only, from 1 (all)")
+    parser.add_argument(
         "--not-renormalised",
         action="store_true",
         help="after a cut the weights that are left keep their size, instead of summing to one again",
@@ -62,8 +66,11 @@ def run(args: argparse.Namespace) -> int:
     from tabiya.lens.explain import explain
     from tabiya.lens.interface import THOUGHT
     from tabiya.lens.page import write
+    from tabiya.player import PlayerName
     from tabiya.roster import open_player
 
+    if PlayerName.parse(args.mind).kind == "human":
+        raise UserError("a person cannot be looked into; ask them")
     board = _board(" ".join(args.fen), args.moves)
     limit = limit_from(args, THOUGHT)
     with open_player(args.mind) as player:
@@ -77,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
                 limit,
                 pairs="all" if args.patterns else args.pairs,
                 renormalise=not args.not_renormalised,
+                layer=args.layer,
+                head=args.head,
                 tell=meter.describe,
             )
     if args.patterns:

@@ -221,7 +221,7 @@ def passing(case: Case) -> list[Finding]:
     return [Finding(text, f"the move passed; expected score {percent(left)}", True, 0.0)]
 
 
-def looking(case: Case, cuts: Cuts, baseline: Baseline) -> list[Finding]:
+def looking(case: Case, cuts: Cuts, baseline: Baseline, where: str) -> list[Finding]:
     """The pair of squares whose cut changes most, beside random pairs."""
     order = cuts.order()
     if not order:
@@ -237,8 +237,7 @@ def looking(case: Case, cuts: Cuts, baseline: Baseline) -> list[Finding]:
     )
     text = f"It looks from {by} at {at}: kept from that, {then}."
     beside = (
-        f"attention from {by} to {at} cut in all layers and heads; {below} of {baseline.draws} random pairs "
-        f"change less"
+        f"attention from {by} to {at} cut in {where}; {below} of {baseline.draws} random pairs change less"
     )
     holds = below >= RARE * baseline.draws and tv > 0.005
     return [Finding(text, beside, holds, tv, (by, at))]

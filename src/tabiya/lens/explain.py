@@ -14,8 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabiya._core import Board
+from tabiya.errors import UserError
 from tabiya.lens import claims
-from tabiya.lens.attention import ALL_PAIRS, Baseline, Cuts, PairMap, cut_each, likely_pairs, random_cuts
+from tabiya.lens.attention import (
+    ALL_PAIRS,
+    Baseline,
+    Cuts,
+    PairMap,
+    cut_each,
+    head_map,
+    likely_pairs,
+    random_cuts,
+)
 from tabiya.lens.interface import SQUARES, AttentiveSubject, Finding, OwnReasons, Subject, look_into
 from tabiya.lens.occlusion import Occlusion, occlude, rounded
 from tabiya.lens.words import line_named
@@ -54,6 +64,8 @@ class Explanation:
     pair_map: PairMap | None = None
     baseline: Baseline | None = None
     baseline_together: dict[str, Any] | None = None
+    heads: list[list[float | None]] = field(default_factory=list)
+    """By layer, by head: the total variation if it gives nothing; empty where there is no attention."""
     own: OwnReasons = field(default_factory=OwnReasons)
     notes: list[str] = field(default_factory=list)
     blanked: str = "blanked"
@@ -93,6 +105,7 @@ class Explanation:
                 "high_95": rounded(self.baseline.high, 6),
                 **(self.baseline_together or {}),
             },
+            "heads": self.heads,
             "candidates": [
                 {"move": each.move, "san": self.board.san(each.move), "p": each.p, "score": each.score}
                 for each in self.decision.moves[:CANDIDATES]
@@ -115,10 +128,13 @@ def explain(
     *,
     pairs: Pairs = "likely",
     renormalise: bool = True,
+    layer: int | None = None,
+    head: int | None = None,
     tell: Tell = lambda _what: None,
 ) -> Explanation:
-    """Look into a mind's move."""
+    """Look into a mind's move; `layer` and `head`, from 1, say where attention is cut (everywhere)."""
     subject = look_into(player, board, limit)
+    where = places(subject, layer, head)
     tell("occlusion")
     occlusion = occlude(subject)
     case = claims.Case(subject, occlusion)
@@ -148,9 +164,13 @@ def explain(
     looks: list[Finding] = []
     if isinstance(subject, AttentiveSubject) and pairs != "none":
         tell("pairs of squares")
-        cuts = _look_at_pairs(made, subject, pairs, renormalise)
+        made.heads = [[rounded(each, 6) for each in row] for row in head_map(subject).tolist()]
+        cuts = _look_at_pairs(made, subject, pairs, renormalise, where)
+        made.pairs_how = f"attention from the first to the second square cut in {_named(layer, head)}, " + (
+            "the other weights renormalised" if renormalise else "the other weights as they were"
+        )
         assert made.baseline is not None
-        looks = claims.looking(case, cuts, made.baseline)
+        looks = claims.looking(case, cuts, made.baseline, _named(layer, head))
     elif pairs != "none":
         tell("pairs of pieces")
         most = HEAVY_NETWORK if subject.weighs else HEAVY_SEARCH
@@ -159,6 +179,29 @@ def explain(
     tell("sentences")
     _choose(made, case, looks)
     return made
+
+
+def places(subject: Subject, layer: int | None, head: int | None) -> NDArray[np.float32] | None:
+    """1 for the layers and heads in which attention is cut; None for all of them."""
+    if layer is None and head is None:
+        return None
+    if not isinstance(subject, AttentiveSubject):
+        raise UserError(f"{subject.player.name} has no layers and heads of attention to choose from")
+    for name, number, most in (("layer", layer, subject.layers), ("head", head, subject.heads)):
+        if number is not None and not 1 <= number <= most:
+            raise UserError(f"{subject.player.name} has {name}s 1 to {most}, not {number}")
+    where = np.zeros((subject.layers, subject.heads), np.float32)
+    rows = slice(None) if layer is None else slice(layer - 1, layer)
+    columns = slice(None) if head is None else slice(head - 1, head)
+    where[rows, columns] = 1.0
+    return where
+
+
+def _named(layer: int | None, head: int | None) -> str:
+    if layer is None and head is None:
+        return "all layers and heads"
+    first = "all layers" if layer is None else f"layer {layer}"
+    return f"{first}, {'all heads' if head is None else f'head {head}'}"
 
 
 def foreseen(subject: Subject, chosen: str, decision: Decision) -> list[str]:
@@ -175,9 +218,15 @@ def foreseen(subject: Subject, chosen: str, decision: Decision) -> list[str]:
     return line
 
 
-def _look_at_pairs(made: Explanation, subject: AttentiveSubject, pairs: Pairs, renormalise: bool) -> Cuts:
+def _look_at_pairs(
+    made: Explanation,
+    subject: AttentiveSubject,
+    pairs: Pairs,
+    renormalise: bool,
+    where: NDArray[np.float32] | None,
+) -> Cuts:
     wanted = list(ALL_PAIRS) if pairs == "all" else likely_pairs(subject, renormalise=renormalise)
-    cuts = cut_each(subject, [(pair,) for pair in wanted], renormalise=renormalise)
+    cuts = cut_each(subject, [(pair,) for pair in wanted], where=where, renormalise=renormalise)
     tv: NDArray[np.float64] = np.full((64, 64), np.nan)
     odds: NDArray[np.float64] = np.full((64, 64), np.nan)
     for (by, at), shift, fall in zip(wanted, cuts.tv, cuts.log_odds, strict=True):
@@ -185,13 +234,10 @@ def _look_at_pairs(made: Explanation, subject: AttentiveSubject, pairs: Pairs, r
         odds[SQUARES.index(by), SQUARES.index(at)] = fall
     made.pair_map = PairMap(tv, odds, renormalise)
     made.pairs = made.pair_map.strongest(ARROWS)
-    made.pairs_how = "attention from the first to the second square cut in all layers and heads, " + (
-        "the other weights renormalised" if renormalise else "the other weights as they were"
-    )
-    made.baseline = random_cuts(subject, 1, DRAWS, renormalise=renormalise)
+    made.baseline = random_cuts(subject, 1, DRAWS, where=where, renormalise=renormalise)
     arrows = [tuple((by, at) for by, at, _ in made.pairs)]
-    strongest = cut_each(subject, arrows, renormalise=renormalise)
-    random = random_cuts(subject, len(made.pairs), DRAWS, seed=1, renormalise=renormalise)
+    strongest = cut_each(subject, arrows, where=where, renormalise=renormalise)
+    random = random_cuts(subject, len(made.pairs), DRAWS, seed=1, where=where, renormalise=renormalise)
     made.baseline_together = {
         "strongest_together": rounded(float(strongest.tv[0]), 6),
         "random_together_mean": rounded(random.mean, 6),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import zlib
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
@@ -66,6 +67,7 @@ def page(found: Explanation) -> str:
         _inputs(found),
         _squares(found),
         _pairs(found),
+        _heads(found),
         _nearest(found),
     ]
     return (
@@ -208,6 +210,19 @@ def _pairs(found: Explanation) -> str:
     return made
 
 
+def _heads(found: Explanation) -> str:
+    """The heads that matter most."""
+    if not found.heads:
+        return ""
+    flat = [
+        (value or 0.0, layer, head)
+        for layer, row in enumerate(found.heads, 1)
+        for head, value in enumerate(row, 1)
+    ]
+    rows = [(f"layer {layer}, head {head}", value) for value, layer, head in sorted(flat, reverse=True)[:8]]
+    return "<h2>Heads</h2>" + _table(("silenced", "total variation"), rows)
+
+
 def _nearest(found: Explanation) -> str:
     if not found.nearest:
         return ""
@@ -216,10 +231,10 @@ def _nearest(found: Explanation) -> str:
 
 
 def file_stem(found: Explanation) -> str:
-    """A name for the files: who, and which move."""
-    words = (
-        f"{found.mind} {found.board.fullmove_number}{'w' if found.board.white_to_move else 'b'} {found.move}"
-    )
+    """A name for the files: who, which move, which position."""
+    # Two positions with the same move are two explanations.
+    position = zlib.crc32(found.board.fen().encode())
+    words = f"{found.mind} {found.move} {position:08x}"
     return re.sub(r"[^A-Za-z0-9]+", "-", words).strip("-").lower()
 
 

@@ -17,11 +17,14 @@ import numpy as np
 from tabiya._core import Board
 from tabiya.data.scale import MOVE_MATE, win_probability
 from tabiya.data.worth import label_worth
-from tabiya.lens.interface import SQUARES, Answers, Subject
-from tabiya.player import Decision
+from tabiya.lens.interface import SQUARES, THOUGHT, Answers, Subject
+from tabiya.player import Decision, Limit
 from tabiya.protocols.scores import mate_in
 
 CASTLING, EN_PASSANT = "castling", "en passant"
+SECONDS = 0.5
+"""A thought longer than this is shortened, where nobody asked for it."""
+LEAST_NODES = 500
 
 
 def without(board: Board, parts: Sequence[str]) -> Board | None:
@@ -94,15 +97,30 @@ class RemovalSubject(Subject):
         self.blanked = "taken from the board"
         self._whole: Decision | None = None
 
+    def whole(self) -> Decision:
+        """Its decision about the whole board.
+
+        A player to whom the usual number of nodes is a long thought gets fewer, for this question and
+        all others: some seventy will follow.
+        """
+        if self._whole is None:
+            decision = self.decide(self.board)
+            if self.limit == THOUGHT and decision.seconds > SECONDS:
+                assert THOUGHT.nodes is not None
+                nodes = max(LEAST_NODES, int(THOUGHT.nodes * SECONDS / decision.seconds))
+                self.limit = Limit(nodes=nodes)
+                self.notes.append(f"it thinks slowly: each question got {nodes:,} nodes")
+                decision = self.decide(self.board)
+            self._whole = decision
+        return self._whole
+
     def decide(self, board: Board) -> Decision:
         # As if it had seen nothing before: its memory of the last question must not colour this one.
         self.player.new_game()
         return self.player.play(board, self.limit)
 
     def blank(self, sets: Sequence[Sequence[str]]) -> Answers:
-        if self._whole is None:
-            self._whole = self.decide(self.board)
-        whole, moves = self._whole, tuple(self.board.legal_moves())
+        whole, moves = self.whole(), tuple(self.board.legal_moves())
         p = np.zeros((len(sets), len(moves)))
         choices: list[str | None] = []
         expected, regret = np.full(len(sets), np.nan), np.zeros(len(sets))

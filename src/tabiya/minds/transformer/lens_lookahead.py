@@ -102,8 +102,7 @@ class Lookahead:
     ) -> tuple[Twin, float] | None:
         """The twin in which the move falls furthest, what is less plausible held back; and how likely it is.
 
-        It must be another move's turn there: the network no longer chooses
-        it. The move's log-odds are those among the legal moves of the clean
+        The network must choose another move there. Log-odds are those among the legal moves of the clean
         position, as in everything that is compared with them.
         """
         made = twins(board, right, untouched)
