@@ -130,7 +130,7 @@ def wrapped(text: str, size: float, width: float) -> list[str]:
     """Lines of words that fit into a width.
 
     >>> wrapped("it plays h3 instead", 10, 60)
-    ['it plays', 'h3', 'instead']
+    ['it plays h3', 'instead']
     """
     lines: list[str] = []
     for word in text.split():
