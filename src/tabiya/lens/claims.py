@@ -28,7 +28,7 @@ KEPT = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20)
 """How many of the heaviest pieces are left when all others are blanked together."""
 DEPTHS = (1, 2, 3, 4, 5, 6)
 RARE = 0.95
-"""A square or a pair stands out if it weighs more than this share of those it is compared with."""
+"""A square stands out if it weighs more than this share of those it is compared with."""
 LEAST = 0.01
 """The least weight that counts as a change: below it, moves that were level change places."""
 SECONDS = 1.0
@@ -222,7 +222,10 @@ def passing(case: Case) -> list[Finding]:
 
 
 def looking(case: Case, cuts: Cuts, baseline: Baseline, where: str) -> list[Finding]:
-    """The pair of squares whose cut changes most, beside random pairs."""
+    """The pair of squares whose cut changes most, beside random pairs.
+
+    It was chosen among many, so it has to change more than every random one, and enough to matter.
+    """
     order = cuts.order()
     if not order:
         return []
@@ -239,7 +242,7 @@ def looking(case: Case, cuts: Cuts, baseline: Baseline, where: str) -> list[Find
     beside = (
         f"attention from {by} to {at} cut in {where}; {below} of {baseline.draws} random pairs change less"
     )
-    holds = below >= RARE * baseline.draws and tv > 0.005
+    holds = below == baseline.draws and tv >= LEAST
     return [Finding(text, beside, holds, tv, (by, at))]
 
 
