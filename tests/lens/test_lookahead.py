@@ -67,6 +67,16 @@ def test_a_twin_differs_where_it_says_and_leaves_the_line_alone():
     assert {twin.kind for twin in made} == {"moved", "pawn"}
 
 
+def test_a_twin_without_the_rook_spoils_the_fork_and_one_without_a_far_pawn_does_not():
+    from tabiya.lens.corruption import Judge
+
+    judge = Judge(2000)
+    fork = Board("r3k3/8/8/3N4/8/8/P6P/4K3 w - - 0 1")
+    assert judge.spoilt(fork, Board("4k3/8/8/3N4/8/8/P6P/4K3 w - - 0 1"), "d5c7")
+    assert not judge.spoilt(fork, Board("r3k3/8/8/3N4/8/8/P7/4K3 w - - 0 1"), "d5c7")
+    assert judge.worth(Board("6k1/5ppp/8/8/8/8/8/3R2K1 w - - 0 1"), "d1d8") == 2000
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_row_patched_after_the_last_block_is_the_twins_own_answer(variant):
     made = network(**VARIANTS[variant])
@@ -148,7 +158,7 @@ def test_a_solved_puzzle_is_patched_square_by_square_and_head_by_head(variant, m
     monkeypatch.setattr(lookahead, "LEAST_FALL", 0.0)
     made = network(**VARIANTS[variant])
     puzzle = solved(made)
-    found = Lookahead(made, torch.device("cpu")).measure(puzzle)
+    found = Lookahead(made, torch.device("cpu"), None).measure(puzzle)
     assert "skipped" not in found, found
     assert np.array(found["squares"]).shape == (2, 64)
     assert np.array(found["heads"]).shape == (2, 2)
@@ -161,14 +171,14 @@ def test_a_solved_puzzle_is_patched_square_by_square_and_head_by_head(variant, m
     kept = record(made, tokens(made, Board(found["twin"])))
     square = found["changed"][0]
     place = Place(0, tuple(parts_of(made.shape, board.white_to_move)[square]))
-    legal, number = Lookahead(made, torch.device("cpu"))._legal(board, right)
+    legal, number = Lookahead(made, torch.device("cpu"), None)._legal(board, right)
     fall = found["log_odds"] - log_odds(patched(made, tokens(made, board), kept, [place]), legal, number)[0]
     assert abs(float(fall) - found["squares"][0][SQUARES.index(square)]) < 1e-3
 
 
 def test_puzzles_that_say_nothing_are_left_out_with_their_reason():
     made = network()
-    experiment = Lookahead(made, torch.device("cpu"))
+    experiment = Lookahead(made, torch.device("cpu"), None)
     short = Puzzle("short", "6k1/5ppp/8/8/8/8/r4PPP/3R2K1 b - - 0 1", ("a2a3", "d1d8"), 500, (), 1)
     assert "over" in experiment.measure(short)["skipped"]
     fine = solved(made)
@@ -184,7 +194,7 @@ def test_puzzles_that_say_nothing_are_left_out_with_their_reason():
     third = next(move for move in board.legal_moves() if move[2:4] != wrong[2:4])
     unsolved = Puzzle("two", fine.fen, (fine.moves[0], wrong, reply, third), 1500, (), 2)
     assert experiment.measure(unsolved)["skipped"] == "not solved"
-    found = list(measured(made, [short, unsolved], 5, {"short"}, torch.device("cpu")))
+    found = list(measured(made, [short, unsolved], 5, {"short"}, torch.device("cpu"), None))
     assert [each["puzzle"] for each in found] == ["two"]
 
 
@@ -247,7 +257,7 @@ def test_the_lab_goes_on_where_it_stopped_and_reports(tmp_path, capsys, monkeypa
     rows += [f"{name},{puzzle.fen},{' '.join(puzzle.moves)},1500,fork" for name in ("p1", "p2", "p3")]
     (tmp_path / "puzzles.csv").write_text("\n".join(rows) + "\n")
     words = ["lab", "lookahead", str(tmp_path / "tiny"), "--puzzles", str(tmp_path / "puzzles.csv")]
-    words += ["--out", str(tmp_path / "out"), "--device", "cpu", "--json"]
+    words += ["--out", str(tmp_path / "out"), "--device", "cpu", "--judge-nodes", "0", "--json"]
     assert main([*words, "--max", "1"]) == 0
     assert json.loads(capsys.readouterr().out)["tiny-flipped"]["puzzles"] == 1
     first = (tmp_path / "out" / "tiny-flipped.jsonl").read_text()

@@ -28,6 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("--puzzles", metavar="FILE", help="puzzles in Lichess's columns")
     parser.add_argument("--max", type=int, default=500, metavar="N", help="puzzles to measure (500)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the puzzles (0)")
+    parser.add_argument(
+        "--judge-nodes",
+        type=int,
+        default=4000,
+        metavar="N",
+        help="nodes of the search that says whether a twin spoils the line (4000; 0: not asked)",
+    )
     parser.add_argument("--out", default=OUT, metavar="DIR", help=f"folder for records and report ({OUT})")
     parser.add_argument("--device", default="", metavar="NAME", help="cpu or cuda (cuda where there is one)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
@@ -65,6 +72,7 @@ def _measure(args: argparse.Namespace, out: Path) -> None:
     device = device_of(args.device)
     from tabiya.arena.puzzles import load_puzzles
     from tabiya.files import refuse_other_settings, replacing
+    from tabiya.lens.corruption import Judge
     from tabiya.lens.lookahead import read_records
     from tabiya.minds.transformer.export import load_network
     from tabiya.minds.transformer.lens_lookahead import measured
@@ -88,6 +96,7 @@ def _measure(args: argparse.Namespace, out: Path) -> None:
         settings = {
             "puzzles": Path(args.puzzles).name,
             "seed": args.seed,
+            "judge_nodes": args.judge_nodes,
             "checkpoint": file.name,
             "step": metadata.get("step"),
         }
@@ -109,6 +118,7 @@ def _measure(args: argparse.Namespace, out: Path) -> None:
                 args.max - counted,
                 {each["puzzle"] for each in before},
                 device,
+                Judge(args.judge_nodes) if args.judge_nodes > 0 else None,
                 meter.advance,
             ):
                 lines.write(json.dumps(found) + "\n")

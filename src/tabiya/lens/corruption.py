@@ -2,16 +2,18 @@
 
 Patching needs a twin of a position in which the best line no longer works. A
 twin keeps the kings, the side to move, whether there is a check, and every
-square that the line touches; the move that was best must still be legal. Which
-twin spoils the line is for the caller to say: here they are only made.
+square that the line touches; the move that was best must still be legal.
+Whether a twin spoils the line is judged by a short search with the handmade
+evaluation, which knows nothing of any network.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from tabiya._core import Board
+from tabiya._core import Board, SearchEngine, StopFlag
 from tabiya.lens.interface import SQUARES
 
 _HOMES = {"a1", "h1", "a8", "h8"}
@@ -19,6 +21,12 @@ _HOMES = {"a1", "h1", "a8", "h8"}
 COSTS = {"moved": 0.0, "pawn": 0.3, "piece": 1.0}
 """How far from plausible each kind of change is, in the units of log-odds: a step is less than a missing
 piece."""
+
+
+MATE = 2000
+"""Centipawns beyond which one win is as good as another."""
+SPOILT = 150
+"""Centipawns that a move must lose for its line to be spoilt, if it stays the best."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,40 @@ class Twin:
     """One of `COSTS`."""
     squares: tuple[str, ...]
     """Where it differs."""
+
+
+class Judge:
+    """Says by a search of so many nodes whether a twin spoils the best move."""
+
+    def __init__(self, nodes: int = 4000) -> None:
+        self._nodes = nodes
+        self._engine = SearchEngine(None, 1, 1)
+
+    def best(self, board: Board) -> str:
+        """The move that the search prefers."""
+        return str(self._search(board)["pv"][0])
+
+    def worth(self, board: Board, move: str) -> int:
+        """Centipawns for the one who makes the move, a mate as ±`MATE`."""
+        after = board.copy()
+        after.push(move)
+        ending = after.outcome()
+        if ending is not None:
+            return 0 if ending[0] == "1/2-1/2" else MATE
+        line = self._search(after)
+        if line["mate"] is not None:
+            return -MATE if line["mate"] > 0 else MATE
+        return int(max(-MATE, min(MATE, -line["score"])))
+
+    def _search(self, board: Board) -> dict[str, Any]:
+        # As if nothing had been seen before, so that the order of the questions does not matter.
+        self._engine.new_game()
+        line: dict[str, Any] = self._engine.search(board, StopFlag(), nodes=self._nodes)["lines"][0]
+        return line
+
+    def spoilt(self, board: Board, twin: Board, move: str) -> bool:
+        """Whether the move is worth clearly less in the twin, or another is better there."""
+        return self.worth(board, move) - self.worth(twin, move) >= SPOILT or self.best(twin) != move
 
 
 def pieces_of(fen: str) -> dict[str, str]:

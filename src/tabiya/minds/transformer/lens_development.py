@@ -19,6 +19,7 @@ from torch import Tensor
 
 from tabiya._core import encode_planes, legal_indices
 from tabiya.arena.puzzles import Puzzle
+from tabiya.lens.corruption import Judge
 from tabiya.lens.lookahead import summary
 from tabiya.minds.transformer.attention import Cut
 from tabiya.minds.transformer.lens_lookahead import Lookahead
@@ -130,7 +131,7 @@ class Development:
         return [[round(each / max(1, len(tokens)), 5) for each in row] for row in found.tolist()]
 
     def _puzzles(self, network: Transformer) -> dict[str, Any]:
-        experiment = Lookahead(network, self.device)
+        experiment = Lookahead(network, self.device, Judge())
         records: list[dict[str, Any]] = []
         solved = 0
         for puzzle in self.puzzles:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from tabiya._core import Board, legal_indices
 from tabiya.arena.puzzles import Puzzle
-from tabiya.lens.corruption import COSTS, Twin, twins
+from tabiya.lens.corruption import COSTS, Judge, Twin, twins
 from tabiya.lens.interface import SQUARES
 from tabiya.minds.transformer.lens import parts_of
 from tabiya.minds.transformer.lens_patching import Place, log_odds, patched, record
@@ -33,9 +33,11 @@ DIGITS = 4
 class Lookahead:
     """One network, ready for puzzles."""
 
-    def __init__(self, network: Transformer, device: torch.device, batch: int = 512) -> None:
+    def __init__(
+        self, network: Transformer, device: torch.device, judge: Judge | None, batch: int = 512
+    ) -> None:
         self.network = network.to(device).eval().compute("plain")
-        self.device, self.batch = device, batch
+        self.device, self.judge, self.batch = device, judge, batch
 
     def measure(self, puzzle: Puzzle, heads: bool = True) -> dict[str, Any]:
         """The puzzle's record; under "skipped" why there is none."""
@@ -102,7 +104,8 @@ class Lookahead:
     ) -> tuple[Twin, float] | None:
         """The twin in which the move falls furthest, what is less plausible held back; and how likely it is.
 
-        The network must choose another move there. Log-odds are those among the legal moves of the clean
+        The network must choose another move there, and the judge must find the
+        line spoilt. Log-odds are those among the legal moves of the clean
         position, as in everything that is compared with them.
         """
         made = twins(board, right, untouched)
@@ -122,7 +125,9 @@ class Lookahead:
             if clean - odds[at] < LEAST_FALL:
                 continue
             own, same = self._legal(boards[at], right)
-            if own[int(policy[at].index_select(0, own).argmax())] != same:
+            if own[int(policy[at].index_select(0, own).argmax())] == same:
+                continue
+            if self.judge is None or self.judge.spoilt(board, boards[at], right):
                 return made[at], float(odds[at])
         return None
 
@@ -133,10 +138,11 @@ def measured(
     wanted: int,
     done: set[str],
     device: torch.device,
+    judge: Judge | None,
     advance: Callable[[], None] = lambda: None,
 ) -> Iterator[dict[str, Any]]:
     """Records of puzzles not done yet, until `wanted` have been measured; skipped ones are told too."""
-    experiment = Lookahead(network, device)
+    experiment = Lookahead(network, device, judge)
     count = 0
     for puzzle in puzzles:
         if count >= wanted:
