@@ -16,7 +16,7 @@ COMMANDS: dict[str, tuple[str | None, str]] = {
     "minds": ("minds", "the players at hand: kind, size, measured rating"),
     "play": ("play", "a game in the terminal: tabiya play [WHITE] [BLACK]"),
     "move": ("move", "one decision: tabiya move MIND FEN"),
-    "explain": (None, "why: tabiya explain MIND FEN"),
+    "explain": ("explain", "why: tabiya explain MIND FEN"),
     "serve": ("serve", "the web page: play, compare, watch, look inside"),
     "uci": ("engine", "a mind as a UCI engine under any chess program"),
     "xboard": ("engine", "a mind as an xboard engine"),

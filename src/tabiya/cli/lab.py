@@ -36,9 +36,9 @@ EXPERIMENTS: dict[str, tuple[str | None, str]] = {
     "pool": ("lab_pool", "the figures of a gene pool's run"),
     "wiring": (None, "an evolution of the transformer's feedback"),
     "implicit": (None, "what the transformer loses with each thing it is not told"),
-    "lookahead": (None, "whether the transformer looks ahead"),
-    "patterns": (None, "what the transformer's attention looks at"),
-    "development": (None, "when a network's abilities appear during training"),
+    "lookahead": ("lab_lookahead", "whether the transformer looks ahead"),
+    "patterns": ("lab_patterns", "what the transformer's attention looks at"),
+    "development": ("lab_development", "when a network's abilities appear during training"),
 }
 
 

@@ -38,13 +38,15 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from tabiya.cli.common import print_json
+    from tabiya.lens.explain import for_page
     from tabiya.roster import KINDS, open_player
     from tabiya.web.app import Page
     from tabiya.web.server import is_loopback, listening, make_server, url_of
 
     if not 0 <= args.port <= 65535:
         raise UserError(f"--port must lie between 0 and 65535, got {args.port}")
-    page = Page(open_player, KINDS, [Path(folder) for folder in args.results or ("results", "runs")])
+    folders = [Path(folder) for folder in args.results or ("results", "runs")]
+    page = Page(open_player, KINDS, folders, for_page)
     with listening(args.host, args.port) as address:
         url = url_of(args.host, address.getsockname()[1])
 

@@ -1,0 +1,132 @@
+"""`tabiya lab patterns`: maps of many positions, an embedding of them, clusters, a gallery."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tabiya.cli.common import print_json, progress
+from tabiya.cli.lab_lookahead import device_of
+from tabiya.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+    from numpy.typing import NDArray
+
+OUT = "runs/lab-patterns"
+CHUNK = 32
+"""Positions in one file of maps: what an interruption can cost."""
+
+
+def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    parser.add_argument("network", metavar="RUN", help="run folder or checkpoint of a transformer")
+    parser.add_argument("--positions", metavar="FILE", help="positions to look at, a FEN or EPD a line")
+    parser.add_argument("--max", type=int, default=2000, metavar="N", help="positions to look at (2000)")
+    parser.add_argument("--clusters", type=int, default=24, metavar="N", help="clusters (24)")
+    parser.add_argument("--steps", type=int, default=600, metavar="N", help="training steps (600)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of training and clusters (0)")
+    parser.add_argument("--out", default=OUT, metavar="DIR", help=f"folder for all of it, resumed ({OUT})")
+    parser.add_argument("--device", default="", metavar="NAME", help="cpu or cuda (cuda where there is one)")
+    parser.add_argument("--speed", action="store_true", help="only measure how long one position's maps take")
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    device = device_of(args.device)
+    from tabiya.minds.transformer.export import load_network
+
+    network, metadata, file = load_network(Path(args.network))
+    if args.speed:
+        from tabiya.minds.transformer.lens_maps import speed
+
+        figures = speed(network, device)
+        if args.json:
+            print_json(figures)
+        else:
+            print(f"{figures['device']}: occlusion {figures['occlusion']:g} s, pairs {figures['pairs']:g} s")
+        return 0
+    if args.positions is None:
+        raise UserError("which positions? --positions names a file with a FEN or EPD a line")
+    from tabiya.data.fens import read_positions
+    from tabiya.files import refuse_other_settings, replacing
+    from tabiya.lens.gallery import build
+    from tabiya.lens.patterns import Maps
+    from tabiya.minds.transformer.lens_patterns import PatternTraining, train
+
+    out = Path(args.out)
+    settings = {"checkpoint": file.name, "step": metadata.get("step"), "positions": Path(args.positions).name}
+    kept = out / "settings.json"
+    if kept.exists():
+        refuse_other_settings(out, json.loads(kept.read_text()), settings)
+    with replacing(kept) as part:
+        part.write_text(json.dumps(settings, indent=1) + "\n")
+    packed = playable(read_positions(Path(args.positions)))[: args.max]
+    if len(packed) < 2:
+        raise UserError(f"{args.positions} has fewer than two positions with a move in them")
+    files = collect(network, packed, out / "maps", device)
+    maps = Maps.load(files)
+    config = PatternTraining(steps=args.steps, seed=args.seed)
+    with progress("embedding", config.steps, unit="steps") as meter:
+        weights, figures = train(maps, config, device, meter.advance)
+    clusters = build(weights, maps, min(args.clusters, len(maps)), args.seed, out)
+    outcome: dict[str, Any] = {
+        "positions": len(maps),
+        "training": figures,
+        "clusters": clusters,
+        "out": str(out),
+    }
+    if args.json:
+        print_json(outcome)
+    else:
+        print(f"{len(maps):,} positions in {len(clusters)} clusters; {out / 'gallery.html'}")
+        for each in sorted(clusters, key=lambda each: -each["positions"]):
+            said = ", ".join(f"{row['trait']} {100 * row['share']:.0f} %" for row in each["in_common"])
+            print(f"  {each['cluster']:>3}: {each['positions']:>6,}  {said or 'nothing plain in common'}")
+    return 0
+
+
+def playable(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The positions in which there is a move, each once, in their order."""
+    import numpy as np
+
+    from tabiya._core import states
+
+    _, first = np.unique(packed, axis=0, return_index=True)
+    once = packed[np.sort(first)]
+    return np.ascontiguousarray(once[states(once) == 0])
+
+
+def collect(network: Any, packed: NDArray[np.uint8], folder: Path, device: torch.device) -> list[Path]:
+    """The files of maps, those that are missing made."""
+    import numpy as np
+
+    from tabiya._core import Board, uci_to_code
+    from tabiya.lens.patterns import Maps
+    from tabiya.minds.transformer.lens_maps import Mapper
+
+    mapper = Mapper(network, device)
+    files = []
+    with progress("maps", len(packed), unit="positions") as meter:
+        for start in range(0, len(packed), CHUNK):
+            some = packed[start : start + CHUNK]
+            path = folder / f"{start:07}-{len(some)}.npz"
+            files.append(path)
+            if path.exists():
+                meter.advance(len(some))
+                continue
+            found, moves = [], []
+            for one in some:
+                found.append(mapper.measure(one))
+                moves.append(uci_to_code(Board.from_packed(one.tobytes()).legal_moves()[found[-1].chosen]))
+                meter.advance()
+            pairs = [each.pairs for each in found if each.pairs is not None]
+            Maps(
+                some,
+                np.array(moves, np.uint16),
+                np.stack([each.squares for each in found]),
+                np.stack(pairs).astype(np.float16),
+            ).save(path)
+    return files
