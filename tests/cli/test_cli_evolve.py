@@ -88,7 +88,11 @@ def running(folder: Path) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_for(lambda: turns(folder) > 1)
+    try:
+        wait_for(lambda: turns(folder) > 1)
+    except BaseException:
+        run.kill()
+        raise
     return run
 
 
@@ -99,7 +103,7 @@ def turns(folder: Path) -> int:
         return 0
 
 
-def wait_for(condition, seconds: float = 60.0) -> None:
+def wait_for(condition, seconds: float = 180.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
