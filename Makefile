@@ -33,7 +33,9 @@ run: build
 
 build: $(VENV)/built.stamp
 
-test: lint test-rust test-python
+# Two at a time: packages arrive while Rust is compiled.
+test:
+	+@$(MAKE) --no-print-directory --jobs 2 --output-sync=line lint-python lint-rust test-rust test-python
 
 lint: lint-python lint-rust
 
