@@ -18,6 +18,7 @@ from tabiya.data.worth import LARGEST
 from tabiya.minds.resnet import onnx_network
 from tabiya.minds.resnet.player import ResNetPlayer, open_player
 from tabiya.player import Limit, PlayerName
+from tabiya.protocols import onnx_session
 
 ANY = Limit()
 FULL = bool(os.environ.get("TABIYA_FULL"))
@@ -352,7 +353,7 @@ def test_value_mode_evaluates_every_successor_once(build):
     assert decision.nodes == len(successors)
     np.testing.assert_array_equal(np.concatenate(recorder.seen), encode_planes(rows(*successors), "mover"))
     bins = player.network.evaluate(rows(*successors), ["value_bins"])["value_bins"]
-    worst_for_them = int(np.argmin(onnx_network.expected_score(bins)))
+    worst_for_them = int(np.argmin(onnx_session.expected_score(bins)))
     assert decision.move == board.legal_moves()[worst_for_them]
 
 

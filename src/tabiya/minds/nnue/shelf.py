@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tabiya.player import PlayerError
+from tabiya.protocols.network_path import shipped_network, written_network
 
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "nnue"
 
@@ -19,19 +19,4 @@ def network_path(where: str, shipped: Path = SHIPPED) -> Path | None:
 
     None if nothing was named and nothing is shipped.
     """
-    if not where:
-        found = sorted(shipped.glob("*.nnue"))
-        if len(found) > 1:
-            names = ", ".join(path.name for path in found)
-            raise PlayerError(f"one shipped network was expected in {shipped}, there are {names}")
-        return found[0] if found else None
-    path = Path(where).expanduser()
-    if path.is_dir():
-        # A name that begins with a dot is a file still being written.
-        found = [each for each in path.glob("*.nnue") if not each.name.startswith(".")]
-        if not found:
-            raise PlayerError(f"no .nnue file in the folder {path}: export a network there first")
-        return max(found, key=lambda each: (each.stat().st_mtime_ns, each.name))
-    if not path.exists():
-        raise PlayerError(f"no network {path}: nnue:path takes a .nnue file or the folder of a run")
-    return path
+    return written_network("nnue", where, ".nnue") if where else shipped_network(shipped, ".nnue")

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from tabiya._core import Board, legal_indices
 from tabiya.arena.evaluation import wilson
 from tabiya.learn.fidelity import policy_fidelity
-from tabiya.minds.resnet.onnx_network import OnnxNetwork, expected_score
+from tabiya.minds.resnet.onnx_network import OnnxNetwork
 from tabiya.minds.resnet.player import ResNetPlayer
 from tabiya.player import Limit
+from tabiya.protocols.onnx_session import expected_score
 
 HEADS = ("policy", "wdl", "value_bins")
 """What one decision of the player asks the network for."""

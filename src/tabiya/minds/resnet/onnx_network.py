@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tabiya._core import space_size
 from tabiya.board.planes import PLANE_COUNTS, encode
 from tabiya.player import PlayerError, PlayerFailure
+from tabiya.protocols.onnx_session import first_line, open_session
 
 BATCH = 1024
 """The most positions in one forward pass; more of them are no faster on a CPU and cost memory."""
@@ -31,7 +32,7 @@ class OnnxNetwork:
 
     def __init__(self, path: Path, threads: int = 2) -> None:
         self.path = path
-        self.session = _open_session(path, threads)
+        self.session = open_session("resnet", path, threads)
         self.planes = _checked_planes(self.session, path)
 
     def evaluate(self, packed: NDArray[np.uint8], heads: Sequence[str]) -> dict[str, NDArray[np.float32]]:
@@ -43,7 +44,7 @@ class OnnxNetwork:
         try:
             outputs = self.session.run(list(heads), {"planes": encode(packed, self.planes)})
         except Exception as error:  # ONNX Runtime's errors have no common kind
-            raise PlayerFailure(f"{self.path.name} could not be evaluated: {_first_line(error)}") from error
+            raise PlayerFailure(f"{self.path.name} could not be evaluated: {first_line(error)}") from error
         for head, output in zip(heads, outputs, strict=True):
             if len(output) != len(packed):
                 raise PlayerFailure(
@@ -52,43 +53,6 @@ class OnnxNetwork:
             if not np.isfinite(output).all():
                 raise PlayerFailure(f"{self.path.name} answered with a {head} that is not a number")
         return list(outputs)
-
-
-def expected_score(value_bins: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Win probabilities in [0, 1] of logits [N, K] over K equal bins: the mean of the bins' centres."""
-    bins = value_bins.shape[-1]
-    return np.asarray(softmax(value_bins) @ ((np.arange(bins) + 0.5) / bins))
-
-
-def softmax(logits: NDArray[Any]) -> NDArray[np.float64]:
-    """Probabilities along the last axis."""
-    wide = np.asarray(logits, np.float64)
-    raised = np.exp(wide - wide.max(axis=-1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
-
-
-def _open_session(path: Path, threads: int) -> Any:
-    try:
-        import onnxruntime
-    except ImportError:
-        raise PlayerError(
-            "resnet plays with ONNX Runtime, which is not installed: run `pip install onnxruntime`"
-        ) from None
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-    options.log_severity_level = 4  # what goes wrong is raised, and said once
-    # Its threads wait busily while a pass runs, and not after it, when the opponent thinks.
-    options.add_session_config_entry("session.force_spinning_stop", "1")
-    try:
-        # The bytes, not the path: a file that is replaced later cannot change a network in use.
-        model = path.read_bytes()
-        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except OSError as error:
-        raise PlayerError(f"the network {path} cannot be read: {error.strerror}") from None
-    except Exception as error:  # ONNX Runtime's errors have no common kind
-        raise PlayerError(f"{path} is no ONNX network, or a damaged one: {_first_line(error)}") from None
 
 
 def _checked_planes(session: Any, path: Path) -> int:
@@ -111,8 +75,3 @@ def _checked_planes(session: Any, path: Path) -> int:
             wanted = f"[any, {width or 'bins'}] of tensor(float)"
             raise PlayerError(f"the output {head!r} of {path} must be {wanted}, but is {shape} of {kind}")
     return int(inputs["planes"].shape[1])
-
-
-def _first_line(error: Exception) -> str:
-    text = str(error).strip()
-    return text.splitlines()[0] if text else type(error).__name__

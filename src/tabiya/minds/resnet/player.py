@@ -21,7 +21,7 @@ from tabiya.board.afterwards import DRAW, Successors
 from tabiya.board.choice import choose, from_worth, log_softmax, refuse, repeats
 from tabiya.data.scale import centipawns
 from tabiya.data.worth import centipawns_of
-from tabiya.minds.resnet.onnx_network import OnnxNetwork, expected_score, softmax
+from tabiya.minds.resnet.onnx_network import OnnxNetwork
 from tabiya.minds.resnet.settings import Settings, options
 from tabiya.minds.resnet.shelf import network_path
 from tabiya.player import (
@@ -34,6 +34,7 @@ from tabiya.player import (
     PlayerOption,
     ScoredMove,
 )
+from tabiya.protocols.onnx_session import expected_score, softmax
 from tabiya.protocols.scores import mate_score
 
 

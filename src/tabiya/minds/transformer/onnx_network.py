@@ -21,6 +21,7 @@ from tabiya.errors import UserError
 from tabiya.minds.transformer.onnx_inputs import INPUTS, METADATA, Inputs, first_inputs, plain_cuts
 from tabiya.minds.transformer.shape import MOVES, RIGHTS, SLOTS, TransformerShape, Wire
 from tabiya.player import PlayerError, PlayerFailure
+from tabiya.protocols.onnx_session import first_line, open_session
 
 BATCH = 64
 """The most positions in one forward pass; more of them are no faster on a CPU and cost memory."""
@@ -32,7 +33,7 @@ class OnnxTransformer:
 
     def __init__(self, path: Path, threads: int = 2) -> None:
         self.path = path
-        self.session = _open_session(path, threads)
+        self.session = open_session("transformer", path, threads)
         self.shape = _read_shape(self.session, path)
         self._wanted = {each.name for each in self.session.get_inputs()}
         self.heads = [each.name for each in self.session.get_outputs()]
@@ -69,7 +70,7 @@ class OnnxTransformer:
         try:
             outputs = self.session.run(list(heads), batch)
         except Exception as error:  # ONNX Runtime's errors have no common kind
-            raise PlayerFailure(f"{self.path.name} could not be evaluated: {_first_line(error)}") from error
+            raise PlayerFailure(f"{self.path.name} could not be evaluated: {first_line(error)}") from error
         for head, output in zip(heads, outputs, strict=True):
             if len(output) != count:
                 raise PlayerFailure(
@@ -78,42 +79,6 @@ class OnnxTransformer:
             if not np.isfinite(output).all():
                 raise PlayerFailure(f"{self.path.name} answered with a {head} that is not a number")
         return list(outputs)
-
-
-def expected_score(value_bins: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Win probabilities in [0, 1] of logits [N, K] over K equal bins: the mean of the bins' centres."""
-    bins = value_bins.shape[-1]
-    return np.asarray(softmax(value_bins) @ ((np.arange(bins) + 0.5) / bins))
-
-
-def softmax(logits: NDArray[Any]) -> NDArray[np.float64]:
-    """Probabilities along the last axis."""
-    wide = np.asarray(logits, np.float64)
-    raised = np.exp(wide - wide.max(axis=-1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
-
-
-def _open_session(path: Path, threads: int) -> Any:
-    try:
-        import onnxruntime
-    except ImportError:
-        raise PlayerError(
-            "transformer plays with ONNX Runtime, which is not installed: run `pip install onnxruntime`"
-        ) from None
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # what goes wrong is raised, and said once
-    # Its threads wait busily while a pass runs, and not after it, when the opponent thinks.
-    options.add_session_config_entry("session.force_spinning_stop", "1")
-    try:
-        # The bytes, not the path: a file that is replaced later cannot change a network in use.
-        model = path.read_bytes()
-        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except OSError as error:
-        raise PlayerError(f"the network {path} cannot be read: {error.strerror}") from None
-    except Exception as error:  # ONNX Runtime's errors have no common kind
-        raise PlayerError(f"{path} is no ONNX network, or a damaged one: {_first_line(error)}") from None
 
 
 def _read_shape(session: Any, path: Path) -> TransformerShape:
@@ -129,7 +94,7 @@ def _read_shape(session: Any, path: Path) -> TransformerShape:
             raise ValueError(f"it knows {', '.join(sorted(unknown))}")
         shape = TransformerShape(**values)
     except (ValueError, TypeError, AttributeError, UserError) as error:
-        raise PlayerError(f"{path} was made by another version of tabiya: {_first_line(error)}") from None
+        raise PlayerError(f"{path} was made by another version of tabiya: {first_line(error)}") from None
     for name, hint in typing.get_type_hints(TransformerShape).items():
         choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
         if choices and getattr(shape, name) not in choices:
@@ -151,8 +116,3 @@ def _check(session: Any, shape: TransformerShape, path: Path) -> None:
         found = outputs[head]
         if len(found) != 2 or (isinstance(found[1], int) and found[1] != width):
             raise PlayerError(f"the output {head!r} of {path} must be [any, {width}], but is {found}")
-
-
-def _first_line(error: Exception) -> str:
-    text = str(error).strip()
-    return text.splitlines()[0] if text else type(error).__name__

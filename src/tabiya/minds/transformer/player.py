@@ -23,7 +23,7 @@ from tabiya.board.choice import choose, from_worth, log_softmax, refuse, repeats
 from tabiya.data.scale import centipawns
 from tabiya.data.worth import centipawns_of
 from tabiya.minds.transformer.onnx_inputs import first_inputs
-from tabiya.minds.transformer.onnx_network import OnnxTransformer, expected_score, softmax
+from tabiya.minds.transformer.onnx_network import OnnxTransformer
 from tabiya.minds.transformer.settings import Settings, options
 from tabiya.minds.transformer.shape import SLOTS
 from tabiya.minds.transformer.shelf import network_path
@@ -37,6 +37,7 @@ from tabiya.player import (
     PlayerOption,
     ScoredMove,
 )
+from tabiya.protocols.onnx_session import expected_score, softmax
 from tabiya.protocols.scores import mate_score
 
 _VALUES = ("wdl", "value_bins")
