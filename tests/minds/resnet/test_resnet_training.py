@@ -109,6 +109,30 @@ def test_a_perfect_network_has_no_loss_on_labels():
     assert float(figures["loss"]) == pytest.approx(0.0, abs=1e-4)
 
 
+def test_regret_is_what_the_policy_s_moves_lose_against_the_best():
+    legal = torch.tensor([[3, 7, -1]], dtype=torch.int16)
+    q = torch.tensor([[0.6, 0.5, float("nan")]], dtype=torch.float16)
+    part = Table("labels", torch.zeros(1, 32, dtype=torch.uint8), legal=legal, q=q)
+    policy = torch.zeros(1, 4672)
+    policy[0, 7] = np.log(3)  # the worse move in three games of four
+    outputs = (policy, torch.zeros(1, 4672), torch.zeros(1, 3), torch.zeros(1, 64))
+    plain, minded = (losses(outputs, [part], LossWeights(regret=weight)) for weight in (0.0, 2.0))
+    assert float(plain["labels_policy_lost"]) == pytest.approx(0.1, abs=1e-3)
+    assert float(minded["labels_regret"]) == pytest.approx(2 * 0.75 * 0.1, abs=1e-3)
+    assert float(minded["loss"] - plain["loss"]) == pytest.approx(float(minded["labels_regret"]), abs=1e-6)
+    assert "labels_regret" not in plain
+
+
+def test_moves_played_in_games_may_count_less():
+    legal = torch.tensor([[3, 7, -1]], dtype=torch.int16)
+    part = Table(
+        "games", torch.zeros(1, 32, dtype=torch.uint8), legal=legal, target=torch.tensor([1]).short()
+    )
+    outputs = (torch.zeros(1, 4672), torch.zeros(1, 4672), torch.zeros(1, 3), torch.zeros(1, 64))
+    figures = losses(outputs, [part], LossWeights(played=0.25))
+    assert float(figures["loss"]) == pytest.approx(np.log(2) / 4, rel=1e-5)
+
+
 def test_a_run_learns(config: Path, tmp_path: Path):
     text = config.read_text().replace("steps = 12", "steps = 150")
     config.write_text(text)

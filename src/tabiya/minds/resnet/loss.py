@@ -2,8 +2,10 @@
 
     α · CE(policy) + β · MSE(Q over all legal moves) + γ · value
 
-Illegal moves never enter: the logits of the legal ones are picked out before
-any softmax.
+and, where every move has a label, what the policy's moves would lose against the
+best one on average: the cross-entropy minds which of two good moves is named,
+this only that none of them is bad. Illegal moves never enter: the logits of the
+legal ones are picked out before any softmax.
 """
 
 from __future__ import annotations
@@ -27,12 +29,18 @@ class LossWeights:
     value: float = 0.25
     policy_temperature: float = 0.04
     """Where every move has a label, the policy's target is softmax(Q / this); 0: the best move alone."""
+    regret: float = 0.0
+    """Weight of the worth that the policy's moves lose against the best, averaged by its probabilities."""
+    played: float = 1.0
+    """Weight of moves played in games beside labels, in the policy's cross-entropy."""
     bins_sigma: float = 0.75
     """Width, in bins, of the Gaussian by which a value is spread over the bins."""
 
     def __post_init__(self) -> None:
         if self.policy_temperature < 0 or self.bins_sigma <= 0:
             raise UserError("policy_temperature must not be negative, bins_sigma must be positive")
+        if self.regret < 0 or self.played < 0:
+            raise UserError("regret and played must not be negative")
 
 
 def bin_targets(value: Tensor, bins: int, sigma: float) -> Tensor:
@@ -76,10 +84,14 @@ def losses(
             cross = F.cross_entropy(wdl.float(), part.result.clamp(min=0).long(), reduction="none")
             named["wdl"] = _mean(cross, known.float()) * weights.value
         for name, loss in named.items():
-            if not name.endswith("_top1"):
+            if name not in _FIGURES:
                 total = total + len(part) / sum(counts) * loss
             figures[f"{part.kind}_{name}"] = loss.detach()
     return {"loss": total, **figures}
+
+
+_FIGURES = ("policy_top1", "policy_lost")
+"""What is reported and not learned from."""
 
 
 def _move_losses(
@@ -99,7 +111,8 @@ def _move_losses(
             found = found * part.weight.float()
         cross = -log_p.gather(1, target.clamp(min=0)[:, None])[:, 0]
         right = (log_p.argmax(1) == target).float()
-        return {"policy": _mean(cross, found) * weights.policy, "policy_top1": right.mean()}
+        loss = _mean(cross, found) * weights.policy * weights.played
+        return {"policy": loss, "policy_top1": right.mean()}
     worth = part.q.float().nan_to_num(0.0)
     if weights.policy_temperature > 0:
         soft = (worth / weights.policy_temperature).masked_fill(~real, -1e4).softmax(1)
@@ -111,11 +124,15 @@ def _move_losses(
     squared = ((predicted - worth) ** 2 * real).sum(1) / real.sum(1).clamp(min=1)
     best = worth.masked_fill(~real, -1.0).max(1).values
     chosen = worth.gather(1, log_p.argmax(1, keepdim=True))[:, 0]
-    return {
+    named = {
         "policy": divergence.mean() * weights.policy,
         "q": squared.mean() * weights.q,
         "policy_top1": (chosen >= best - 1e-4).float().mean(),
+        "policy_lost": (best - chosen).mean(),
     }
+    if weights.regret:
+        named["regret"] = (log_p.exp() * (best[:, None] - worth) * real).sum(1).mean() * weights.regret
+    return named
 
 
 def _bins_loss(logits: Tensor, value: Tensor, weights: LossWeights) -> Tensor:
