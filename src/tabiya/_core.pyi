@@ -287,6 +287,13 @@ class Teacher:
         nodes: int | None = None,
         movetime: float | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.int16]]: ...
+    def best_moves(
+        self,
+        packed: NDArray[np.uint8],
+        depth: int | None = None,
+        nodes: int | None = None,
+        movetime: float | None = None,
+    ) -> tuple[NDArray[np.int16], NDArray[np.int16]]: ...
     def close(self) -> None: ...
 
 @final

@@ -225,6 +225,31 @@ impl Teacher {
         Ok((offsets, scores))
     }
 
+    /// The move it would play, by its place in the order of UCI strings, and its score from the side to
+    /// move's view; no place, −1, where there is no move.
+    pub fn best_moves(&mut self, positions: &[Packed], thought: &Thought) -> Result<(Vec<i16>, Vec<i16>)> {
+        let go = thought.command()?;
+        self.set_lines(1)?;
+        let (mut places, mut scores) = (Vec::new(), Vec::new());
+        for packed in positions {
+            let position = packed::unpack(packed)?;
+            let moves = rules::legal_moves_in_uci_order(&position);
+            let (mut place, mut score) = (-1, 0);
+            if !moves.is_empty() {
+                let answer = self.ask(&position, &go)?;
+                let chosen = played_move(&answer).unwrap_or_default();
+                let found = moves.iter().position(|m| rules::uci(*m) == chosen);
+                place = found.ok_or_else(|| self.scoreless(&position))? as i16;
+                score = final_score(&answer)
+                    .ok_or_else(|| self.scoreless(&position))?
+                    .number(MOVE_MATE, LARGEST_MOVE_SCORE);
+            }
+            places.push(place);
+            scores.push(score);
+        }
+        Ok((places, scores))
+    }
+
     fn scoreless(&self, position: &Chess) -> Error {
         Error::Teacher(format!("the teacher {} gave no score for {}", self.command, rules::to_fen(position)))
     }
@@ -256,6 +281,11 @@ fn final_score(answer: &[String]) -> Option<Score> {
     let scores =
         || answer.iter().rev().filter(|line| line.starts_with("info")).filter_map(|line| score_in(line));
     scores().find(|(_, bound)| !bound).or_else(|| scores().next()).map(|(score, _)| score)
+}
+
+/// The move that ends an answer.
+fn played_move(answer: &[String]) -> Option<&str> {
+    answer.last()?.strip_prefix("bestmove ")?.split_ascii_whitespace().next()
 }
 
 /// The last score given to a line that starts with `move_text`.
@@ -291,6 +321,12 @@ mod tests {
         ]);
         assert_eq!(score_of(&lines, "d2d4"), Some(Score::Mate(-3)));
         assert_eq!(score_of(&lines, "d7d5"), None);
+    }
+
+    #[test]
+    fn the_move_played_stands_before_the_one_pondered() {
+        assert_eq!(played_move(&answer(&["info depth 1", "bestmove e2e4 ponder e7e5"])), Some("e2e4"));
+        assert_eq!(played_move(&answer(&["bestmove d7d8q"])), Some("d7d8q"));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::arrays::positions;
 use crate::errors::{TeacherError, to_py};
 
 type MoveScores<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i16>>);
+type BestMoves<'py> = (Bound<'py, PyArray1<i16>>, Bound<'py, PyArray1<i16>>);
 
 /// A UCI engine that labels packed positions; one process, one thread.
 #[pyclass(module = "tabiya._core")]
@@ -80,6 +81,21 @@ impl Teacher {
         let (offsets, scores) =
             py.detach(|| engine.all_moves(rows, &Thought { depth, nodes, movetime })).map_err(to_py)?;
         Ok((PyArray1::from_vec(py, offsets), PyArray1::from_vec(py, scores)))
+    }
+
+    #[pyo3(signature = (packed, depth=None, nodes=None, movetime=None))]
+    fn best_moves<'py>(
+        &mut self,
+        py: Python<'py>,
+        packed: PyReadonlyArray2<'py, u8>,
+        depth: Option<u32>,
+        nodes: Option<u64>,
+        movetime: Option<f64>,
+    ) -> PyResult<BestMoves<'py>> {
+        let (rows, engine) = (positions(&packed)?, self.running()?);
+        let (places, scores) =
+            py.detach(|| engine.best_moves(rows, &Thought { depth, nodes, movetime })).map_err(to_py)?;
+        Ok((PyArray1::from_vec(py, places), PyArray1::from_vec(py, scores)))
     }
 
     fn close(&mut self, py: Python<'_>) {

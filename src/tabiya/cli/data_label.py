@@ -24,6 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_limit_arguments(parser)
     parser.add_argument("--all-moves", action="store_true", help="score every legal move, not the position")
+    parser.add_argument(
+        "--review",
+        action="store_true",
+        help="move labels: look for the best move again, by --nodes or --depth",
+    )
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="teachers at work at once (1)")
     parser.add_argument("--out", metavar="DIR", help="where labels go (the folder's labels/, else here)")
     parser.add_argument("--max", type=int, metavar="N", help="label only the first N positions")
@@ -49,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
         nodes=args.nodes,
         movetime=None if args.movetime is None else args.movetime / 1000,
         all_moves=args.all_moves,
+        review=args.review,
         workers=args.workers,
     )
     if args.max is not None and args.max < 1:

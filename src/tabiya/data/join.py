@@ -10,21 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabiya import _core
 from tabiya.data.extract import read_exclusion
-from tabiya.data.labels import MoveLabels, join_move_labels, load_move_labels
+from tabiya.data.labels import MoveLabels, join_move_labels, load_move_labels, select
 from tabiya.data.shards import ShardFolder
-
-
-def select(labels: MoveLabels, rows: NDArray[np.intp]) -> MoveLabels:
-    """The labels of these positions, in this order."""
-    packed, offsets, scores = labels
-    counts = np.diff(offsets)[rows]
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    within = np.arange(starts[-1]) - np.repeat(starts[:-1], counts)
-    return packed[rows], starts, scores[np.repeat(offsets[rows], counts) + within]
 
 
 def join(

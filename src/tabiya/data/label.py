@@ -22,6 +22,7 @@ from tabiya import _core
 from tabiya.data.label_ledger import Ledger
 from tabiya.data.label_source import Task
 from tabiya.data.label_store import LabelStore, MoveStore, ValueStore
+from tabiya.data.labels import MoveLabels
 from tabiya.data.teaching import Teaching, Workers
 from tabiya.errors import UserError
 
@@ -34,7 +35,12 @@ class LabelJob:
 
     def __init__(self, task: Task, teaching: Teaching, max_positions: int | None = None) -> None:
         self.target, self.teaching = task.target, teaching
-        self._packed = task.load()
+        self._labels: MoveLabels | None = None
+        if teaching.review:
+            if task.labels is None:
+                raise UserError(f"a review needs move labels, and {task.name} has none: name a .moves file")
+            self._labels = task.labels()
+        self._packed = task.load() if self._labels is None else self._labels[0]
         total = len(self._packed)
         self.wanted = total if max_positions is None else min(total, max_positions)
         try:
@@ -48,10 +54,10 @@ class LabelJob:
                 "teacher": teacher.name,
                 "options": teaching.options,
                 "limit": teaching.limit,
-                "labels": "one score for each legal move" if teaching.all_moves else "one value",
+                "labels": _asked_for(teaching),
                 "chunk": teaching.chunk,
                 "positions": total,
-                "checksum": _fingerprint(self._packed),
+                "checksum": _fingerprint(self._packed, self._labels),
             },
         )
         try:
@@ -70,7 +76,7 @@ class LabelJob:
             self.ledger.check(self.target)
         self.target.parent.mkdir(parents=True, exist_ok=True)
         self.ledger.save()
-        if self.teaching.all_moves:
+        if self.teaching.kind == "moves":
             return MoveStore(self.target, self._packed, self.wanted, self.teaching.chunk)
         return ValueStore(self.target, total, self.wanted, self.teaching.chunk)
 
@@ -80,7 +86,9 @@ class LabelJob:
         `advance` is told of every finished chunk. Whatever ends the work early,
         the chunks that were finished are kept.
         """
-        workers = Workers(self.teaching, self._packed, self._store.bounds, self._chunks, self._idle)
+        workers = Workers(
+            self.teaching, self._packed, self._store.bounds, self._chunks, self._idle, self._labels
+        )
         started = saved = time.monotonic()
         before = self.ledger.seconds
         try:
@@ -110,9 +118,15 @@ class LabelJob:
         self.ledger.save()
 
 
-def _fingerprint(packed: NDArray[np.uint8]) -> int:
-    """A checksum of positions in their order."""
-    checksum = 0
+def _asked_for(teaching: Teaching) -> str:
+    if teaching.review:
+        return "the best move, among scores there were"
+    return "one score for each legal move" if teaching.all_moves else "one value"
+
+
+def _fingerprint(packed: NDArray[np.uint8], labels: MoveLabels | None) -> int:
+    """A checksum of positions in their order, and of the scores they had."""
+    checksum = 0 if labels is None else zlib.crc32(labels[2].tobytes())
     for first in range(0, len(packed), 1 << 16):
         checksum = zlib.crc32(packed[first : first + (1 << 16)].tobytes(), checksum)
     return checksum

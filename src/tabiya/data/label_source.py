@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tabiya import _core
 from tabiya.data.fens import read_positions, stem_and_kind
-from tabiya.data.labels import load_move_labels, shard_label_path
+from tabiya.data.labels import MoveLabels, load_move_labels, shard_label_path
 from tabiya.data.shards import RECORD, ShardFolder, Split
 from tabiya.errors import UserError
 
@@ -35,6 +35,8 @@ class Task:
     target: Path
     load: Callable[[], NDArray[np.uint8]]
     """The packed positions [N, 32], memory-mapped where they can be."""
+    labels: Callable[[], MoveLabels] | None = None
+    """The move labels they have already, where they have some."""
 
 
 def tasks_of(source: str | Path, kind: Kind, out: str | Path | None = None) -> list[Task]:
@@ -53,7 +55,7 @@ def tasks_of(source: str | Path, kind: Kind, out: str | Path | None = None) -> l
     if ending in LABELS:
         if target.exists() and target.samefile(source):
             raise UserError(f"labels of {source} would replace it: give another folder with --out")
-        return [Task(stem, target, partial(_labelled_positions, source))]
+        return [Task(stem, target, partial(_labelled_positions, source), partial(load_move_labels, source))]
     raise UserError(
         f"cannot tell what {source} holds: expected an extracted folder, games (.pgn), "
         f"positions ({', '.join('.' + ending for ending in LISTS)}) or move labels (.moves, .tsv)"

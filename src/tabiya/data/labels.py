@@ -128,6 +128,15 @@ def join_move_labels(parts: Iterable[MoveLabels]) -> MoveLabels:
     return np.concatenate(packed), np.concatenate(offsets), np.concatenate(scores)
 
 
+def select(labels: MoveLabels, rows: NDArray[np.intp]) -> MoveLabels:
+    """The labels of these positions, in this order."""
+    packed, offsets, scores = labels
+    counts = np.diff(offsets)[rows]
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    within = np.arange(starts[-1]) - np.repeat(starts[:-1], counts)
+    return packed[rows], starts, scores[np.repeat(offsets[rows], counts) + within]
+
+
 def write_move_labels(path: str | Path, labels: MoveLabels) -> None:
     """Write a `.moves` file, or text if the name is that of a text file (`.tsv`, also compressed with xz)."""
     path = Path(path)

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from tabiya import _core
 from tabiya.data.label_store import Answer
+from tabiya.data.labels import MoveLabels, select
+from tabiya.data.review import reviewed
 from tabiya.errors import UserError
 
 TRIES = 3
@@ -41,6 +43,8 @@ class Teaching:
     """Seconds."""
     all_moves: bool = False
     """A score for every legal move (MultiPV), not one value for the position."""
+    review: bool = False
+    """The best move and its score, put into the scores that every move has already."""
     workers: int = 1
 
     def __post_init__(self) -> None:
@@ -49,12 +53,14 @@ class Teaching:
             raise UserError("say how much the teacher may think: --depth, --nodes or --movetime")
         if min(given) <= 0:
             raise UserError(f"a teacher's limit must be positive, got {min(given)}")
+        if self.all_moves and self.review:
+            raise UserError("a teacher scores all moves or reviews the scores they have, not both")
         if self.workers < 1:
             raise UserError(f"there must be at least one worker, got {self.workers}")
 
     @property
     def kind(self) -> Literal["i16", "moves"]:
-        return "moves" if self.all_moves else "i16"
+        return "moves" if self.all_moves or self.review else "i16"
 
     @property
     def limit(self) -> dict[str, float]:
@@ -88,8 +94,11 @@ class Workers:
         bounds: Callable[[int], tuple[int, int]],
         chunks: list[int],
         idle: list[_core.Teacher],
+        labels: MoveLabels | None = None,
     ) -> None:
+        """`labels` of the positions are what a review works on."""
         self._teaching, self._packed, self._bounds, self._idle = teaching, packed, bounds, idle
+        self._labels = labels
         self._todo = deque(chunks)
         self._done: queue.Queue[tuple[int, Answer] | BaseException | None] = queue.Queue()
         self._stopping = threading.Event()
@@ -132,7 +141,8 @@ class Workers:
                     break
                 first, end = self._bounds(chunk)
                 packed = np.ascontiguousarray(self._packed[first:end])
-                self._done.put((chunk, pupil.ask(packed, f"positions {first + 1} to {end}")))
+                labels = None if self._labels is None else select(self._labels, np.arange(first, end))
+                self._done.put((chunk, pupil.ask(packed, f"positions {first + 1} to {end}", labels)))
             self._done.put(None)
         except BaseException as error:
             self._done.put(error)
@@ -146,11 +156,11 @@ class Pupil:
     def __init__(self, teaching: Teaching, teacher: _core.Teacher | None = None) -> None:
         self._teaching, self._teacher = teaching, teacher
 
-    def ask(self, packed: NDArray[np.uint8], where: str) -> Answer:
-        """The labels of one chunk; `where` names it in an error."""
+    def ask(self, packed: NDArray[np.uint8], where: str, labels: MoveLabels | None = None) -> Answer:
+        """The labels of one chunk, `labels` those it has already; `where` names it in an error."""
         for attempt in range(TRIES):
             try:
-                return self._ask(packed)
+                return self._ask(packed, labels)
             except _core.TeacherError as error:
                 self.close()
                 if attempt == TRIES - 1:
@@ -160,11 +170,17 @@ class Pupil:
                     ) from None
         raise AssertionError("unreachable")
 
-    def _ask(self, packed: NDArray[np.uint8]) -> Answer:
+    def _ask(self, packed: NDArray[np.uint8], labels: MoveLabels | None) -> Answer:
         if self._teacher is None:
             self._teacher = self._teaching.open_teacher()
         self._teacher.new_game()
         teaching = self._teaching
+        if teaching.review:
+            assert labels is not None
+            places, verdicts = self._teacher.best_moves(
+                packed, depth=teaching.depth, nodes=teaching.nodes, movetime=teaching.movetime
+            )
+            return labels[1], reviewed(labels, places, verdicts)
         ask = self._teacher.all_moves if teaching.all_moves else self._teacher.values
         return ask(packed, depth=teaching.depth, nodes=teaching.nodes, movetime=teaching.movetime)
 

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tabiya import _core
-from tabiya.data.join import select
-from tabiya.data.labels import MoveLabels, held_out, load_move_labels
+from tabiya.data.labels import MoveLabels, held_out, load_move_labels, select
 from tabiya.data.scale import MOVE_MATE, VALUE_MATE, label_probability
 from tabiya.data.shards import ShardFolder, Split
 from tabiya.data.worth import label_worth

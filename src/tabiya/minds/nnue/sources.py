@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabiya import _core
-from tabiya.data.join import select
-from tabiya.data.labels import MoveLabels, held_out, load_move_labels, shard_values
+from tabiya.data.labels import MoveLabels, held_out, load_move_labels, select, shard_values
 from tabiya.data.scale import MOVE_MATE, VALUE_MATE, label_probability
 from tabiya.data.shards import ShardFolder, Split
 from tabiya.errors import UserError

@@ -29,10 +29,10 @@ import torch
 
 from tabiya import _core
 from tabiya.data.fens import read_positions
-from tabiya.data.join import join, select
+from tabiya.data.join import join
 from tabiya.data.label import LabelJob
 from tabiya.data.label_source import Task
-from tabiya.data.labels import MoveLabels, held_out, load_move_labels, write_move_labels
+from tabiya.data.labels import MoveLabels, held_out, load_move_labels, select, write_move_labels
 from tabiya.data.teaching import Teaching
 from tabiya.errors import UserError
 from tabiya.files import replacing
