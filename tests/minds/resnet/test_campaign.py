@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,36 @@ def test_mistakes_are_labelled_and_learned_from_while_training_goes_on(plan: Cam
     assert any("own_policy" in line for line in log if line["step"] > 3)
     assert not any("own_policy" in line for line in log if line["step"] <= 3)
     assert json.loads((folder / "record.json").read_text())["filler-1"]["kept"] > 0
+
+
+def test_the_teacher_reviews_what_the_network_has_valued(plan: Campaign, tmp_path: Path):
+    folder = tmp_path / "run"
+    record = run_campaign(replace(plan, fillers=(), review_nodes=100, join_steps=(8, 11)), folder)
+    assert not list(folder.glob("mistakes-*"))
+    for number, each in enumerate(record["iterations"], 1):
+        own = load_move_labels(folder / f"selfplay-{number}.own.moves")
+        assert 0 < len(own[0]) == each["asked"] <= each["positions"]
+    assert len(load_move_labels(folder / "valued-1.own.moves")[0]) == 100
+    for name in ("selfplay-1", "selfplay-2", "valued-1"):
+        _, offsets, scores = load_move_labels(folder / f"{name}.kept.moves")
+        assert len(offsets) > 1
+        # This teacher always plays the first move.
+        best = [scores[first:end].argmax() for first, end in pairwise(offsets) if first < end]
+        assert set(best) == {0}
+
+
+def test_reviews_go_on_after_a_stop(plan: Campaign, tmp_path: Path, monkeypatch):
+    folder = tmp_path / "run"
+    reviewing = replace(plan, fillers=(), review_nodes=100)
+    with monkeypatch.context() as patched:
+        patched.setattr(campaign, "joined", _cut_off)  # when the network's own labels are first fed
+        with pytest.raises(RuntimeError, match="cut off"):
+            run_campaign(reviewing, folder)
+    assert (folder / "selfplay-1.own.moves").exists()
+    assert not (folder / "selfplay-1.kept.moves").exists()
+    record = run_campaign(reviewing, folder)
+    assert record["selfplay-1"]["kept"] > 0
+    assert read_log(folder / "train")[-1]["step"] == 12
 
 
 def _cut_off(*_: object) -> None:

@@ -4,8 +4,10 @@ One long run with one schedule. At fixed steps the network plays itself; its
 mistakes, and some of its other positions, go to the teacher, whose labels join
 what is learned from when they are made. At others the network values the moves
 of many million game positions itself, and the policy learns from that, as it
-does from the values of its own games. Whenever the teacher has nothing of that
-to label it works through a list of other hard positions. Nothing waits: not the
+does from the values of its own games. The teacher may review those values
+instead of scoring every move anew (`tabiya.data.review`), which is so much
+cheaper that every position of the games has its turn. Whenever the teacher has
+nothing of that to label it works through a list of other hard positions. Nothing waits: not the
 GPU for labels, not the teacher for games.
 
 What comes when depends on steps alone, apart from how far the teacher got.
@@ -17,42 +19,49 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from tabiya import _core
 from tabiya.data.fens import read_positions
 from tabiya.data.join import join
-from tabiya.data.label import LabelJob
 from tabiya.data.label_source import Task
-from tabiya.data.labels import MoveLabels, held_out, load_move_labels, select, write_move_labels
+from tabiya.data.labels import (
+    MoveLabels,
+    held_out,
+    join_move_labels,
+    load_move_labels,
+    select,
+    write_move_labels,
+)
 from tabiya.data.teaching import Teaching
 from tabiya.errors import UserError
 from tabiya.files import replacing
 from tabiya.learn.feed import Feed, Table, joined, labels_table, successors_table
 from tabiya.learn.log import RunLog
 from tabiya.minds.resnet.judge import Judge
+from tabiya.minds.resnet.labelling import Joined, Labelling
 from tabiya.minds.resnet.pipeline.positions import first_of_each
-from tabiya.minds.resnet.selfplay import SelfPlaySettings, mistakes, self_play
+from tabiya.minds.resnet.selfplay import Played, SelfPlaySettings, mistakes, self_play
 from tabiya.minds.resnet.training import ResNetTraining, Run
 from tabiya.minds.resnet.valuing import value_moves
 from tabiya.protocols.engine_path import engine_command
 
-Joined: TypeAlias = tuple[MoveLabels, dict[str, int]]
-"""Labels, and the counts of what was left out of them."""
-
 OWN = "own"
 """The kind under which the losses of the network's own labels are reported."""
 
-MISTAKES_NICE, FILLER_NICE = 5, 19
-"""The priorities of the teacher's processes: mistakes first, both after the training itself."""
+OWN_LABELS = ".own.moves"
+"""What the files of the network's own labels end with, while the teacher reviews them."""
+
+MISTAKES_NICE, REVIEW_NICE, FILLER_NICE = 5, 10, 19
+"""The priorities of the teacher's processes: its own games first, all after the training itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +84,11 @@ class Campaign:
     """Moves less likely than this are not valued; see `value_moves`."""
     value_kept: int = 2
     """Valuings whose labels are learned from: the newest ones, by the best network so far."""
+    review_nodes: int = 0
+    """Above 0, the teacher does not score the moves of mistakes: it looks for the best move of all positions
+    that the network has valued, of its games and of others, with so many nodes each."""
+    join_steps: tuple[int, ...] = ()
+    """Further steps after which finished labels join what is learned from."""
     sampled: int = 0
     """Positions of self-play, drawn at random, that the teacher labels beside the mistakes."""
     own_share: float = 1.0
@@ -88,14 +102,14 @@ class Campaign:
     """A puzzle file whose positions, and those one ply from them, are never learned from."""
 
     def __post_init__(self) -> None:
-        steps = [*self.selfplay_steps, *self.value_steps]
+        steps = [*self.selfplay_steps, *self.value_steps, *self.join_steps]
         if not steps or min(steps) < 1 or max(steps) >= self.training.steps or len(set(steps)) < len(steps):
             raise UserError(
-                f"self-play and valuing need steps of their own between 1 and the end, got {sorted(steps)} "
-                f"of {self.training.steps}"
+                "self-play, valuing and joining need steps of their own between 1 and the end, "
+                f"got {sorted(steps)} of {self.training.steps}"
             )
-        if self.value_kept < 1 or self.sampled < 0:
-            raise UserError("value_kept must be at least 1 and sampled at least 0")
+        if self.value_kept < 1 or min(self.sampled, self.review_nodes) < 0:
+            raise UserError("value_kept must be at least 1, sampled and review_nodes at least 0")
         if {source.kind for source in self.training.sources} != {"games", "labels", "successors"}:
             raise UserError("a campaign learns from sources of the kinds games, labels and successors")
 
@@ -126,11 +140,12 @@ class _Running:
         self._shares = [source.share for source in sources]
         self._games = self._base[[source.kind for source in sources].index("games")]
         self._gained: list[tuple[Table, Table]] = []
-        self._valued: list[Table] = []
-        self._own_games: list[Table] = []
+        self._reviewed: list[Table] = []
+        self._own: dict[str, Table] = {}
+        """The network's own labels by their name; those that are reviewed leave."""
         self._judge: Judge | None = None
-        self._teachers: list[_Labelling] = []
-        self._filler: _Labelling | None = None
+        self._teachers: list[Labelling] = []
+        self._filler: Labelling | None = None
         self._record: dict[str, Any] = {"iterations": [], "valued": [], "started": time.time()}
         self._pick_up()
 
@@ -141,10 +156,15 @@ class _Running:
             return
         self._record = json.loads(record.read_text())
         for path in sorted(self._folder.glob("*.kept.moves")):
-            self._learn_from(load_move_labels(path))
+            self._learn_from(path.name.removesuffix(".kept.moves"), load_move_labels(path))
+        for path in sorted(self._folder.glob(f"*{OWN_LABELS}")):
+            name = path.name.removesuffix(OWN_LABELS)
+            if not (self._folder / f"{name}.kept.moves").exists():
+                self._teachers.append(self._reviewing(name))
         for number in range(1, len(self._record["iterations"]) + 1):
             name = f"mistakes-{number}"
-            if not (self._folder / f"{name}.kept.moves").exists():
+            asked = (self._folder / f"{name}.fen").exists()
+            if asked and not (self._folder / f"{name}.kept.moves").exists():
                 self._teachers.append(self._labelling(name, self._folder / f"{name}.fen", MISTAKES_NICE))
 
     def go(self, minutes: float | None) -> dict[str, Any]:
@@ -155,6 +175,7 @@ class _Running:
         events: list[tuple[int, Callable[[RunLog], None]]] = [
             *((step, self._iterate) for step in plan.selfplay_steps),
             *((step, self._value) for step in plan.value_steps),
+            *((step, lambda _log: self._take_finished()) for step in plan.join_steps),
         ]
         events.sort(key=lambda event: event[0])
         with run.logged() as log:
@@ -180,9 +201,10 @@ class _Running:
         tables, shares = [], list(self._shares)
         for source, table in zip(self._plan.training.sources, self._base, strict=True):
             gained = [pair[source.kind == "successors"] for pair in self._gained if source.kind != "games"]
+            gained += self._reviewed if source.kind == "labels" else []
             tables.append(joined([table, *gained]) if gained else table)
-        if self._valued or self._own_games:
-            tables.append(joined([*self._valued, *self._own_games]))
+        if self._own:
+            tables.append(joined(list(self._own.values())))
             shares.append(self._plan.own_share)
         config = self._plan.training
         return Feed(tables, shares, config.batch, config.seed, config.mirror)
@@ -207,14 +229,8 @@ class _Running:
         played = self_play(judge, [fen for fen in openings if fen], settings, self._threads)
         labels = value_moves(judge, played.packed, self._threads, least=self._plan.value_least)
         wrong = mistakes(played, labels, settings.margin)
-        others = np.random.default_rng(number).permutation(len(played.packed))[: self._plan.sampled]
-        packed = played.packed[np.concatenate([wrong, others])]
-        packed = np.ascontiguousarray(packed[first_of_each(packed)])
-        path = self._folder / f"mistakes-{number}.fen"
-        with replacing(path) as part:
-            part.write_text("".join(f"{fen}\n" for fen in _core.unpack_fens(packed)))
         self._take_finished()
-        self._teachers.append(self._labelling(f"mistakes-{number}", path, MISTAKES_NICE))
+        asked = self._ask_about(number, played, labels, wrong)
         results = [result for result, _ in played.results]
         self._record["iterations"].append(
             {
@@ -223,13 +239,29 @@ class _Running:
                 "drawn": results.count("1/2-1/2"),
                 "positions": len(played.packed),
                 "mistakes": len(wrong),
-                "asked": len(packed),
+                "asked": asked,
                 "seconds": round(time.monotonic() - began, 1),
             }
         )
         log.note(f"self-play {number}: {self._record['iterations'][-1]}")
         self._save_record()
-        self._own_games.append(self._own_table(select(labels, first_of_each(played.packed))))
+        self._own[f"selfplay-{number}"] = self._own_table(select(labels, first_of_each(played.packed)))
+
+    def _ask_about(self, number: int, played: Played, labels: MoveLabels, wrong: NDArray[np.int64]) -> int:
+        """Give the teacher a round's positions, mistakes first; how many."""
+        others = np.random.default_rng(number).permutation(len(played.packed))
+        rows = np.concatenate([wrong, others if self._plan.review_nodes else others[: self._plan.sampled]])
+        rows = rows[first_of_each(played.packed[rows])]
+        if self._plan.review_nodes:
+            self._teachers.append(self._reviewing(f"selfplay-{number}", select(labels, rows)))
+            return len(rows)
+        path = self._folder / f"mistakes-{number}.fen"
+        with replacing(path) as part:
+            part.write_text(
+                "".join(f"{fen}\n" for fen in _core.unpack_fens(np.ascontiguousarray(played.packed[rows])))
+            )
+        self._teachers.append(self._labelling(f"mistakes-{number}", path, MISTAKES_NICE))
+        return len(rows)
 
     def _value(self, log: RunLog) -> None:
         """The network's own value of the moves of further game positions; the labels made meanwhile join."""
@@ -241,12 +273,17 @@ class _Running:
         order = torch.randperm(len(self._games), generator=generator)
         first = self._plan.value_positions * sum(step < self._run.step for step in self._plan.value_steps)
         rows = order[first : first + self._plan.value_positions]
-        parts = []
+        parts, valued = [], []
         for some in torch.split(rows, 1 << 20):
             packed = self._games.packed[some.to(self._games.packed.device)].cpu().numpy()
             labels = value_moves(self._asked(), packed, self._threads, least=self._plan.value_least)
             parts.append(self._own_table(labels))
-        self._valued = [*self._valued, joined(parts)][-self._plan.value_kept :]
+            valued.append(labels)
+        number = 1 + sum(step < self._run.step for step in self._plan.value_steps)
+        self._own.pop(f"valued-{number - self._plan.value_kept}", None)
+        self._own[f"valued-{number}"] = joined(parts)
+        if self._plan.review_nodes and not (self._folder / f"valued-{number}{OWN_LABELS}").exists():
+            self._teachers.append(self._reviewing(f"valued-{number}", join_move_labels(valued)))
         seconds = round(time.monotonic() - began, 1)
         self._record["valued"].append({"step": self._run.step, "positions": len(rows), "seconds": seconds})
         log.note(f"valued: {self._record['valued'][-1]}")
@@ -263,7 +300,7 @@ class _Running:
 
     # The teacher ------------------------------------------------------------------------------------------
 
-    def _labelling(self, name: str, positions: Path, nice: int) -> _Labelling:
+    def _labelling(self, name: str, positions: Path, nice: int) -> Labelling:
         teaching = Teaching(
             command="/usr/bin/nice",
             arguments=("-n", str(nice), *self._teacher),
@@ -272,7 +309,29 @@ class _Running:
             all_moves=True,
             workers=self._plan.workers,
         )
-        return _Labelling(self._folder / f"{name}.moves", positions, teaching, self._without_exams)
+        task = Task(name, self._folder / f"{name}.moves", lambda: read_positions(positions))
+        return Labelling(task, teaching, self._without_exams)
+
+    def _reviewing(self, name: str, own: MoveLabels | None = None) -> Labelling:
+        """The teacher on the network's own labels, as given or as kept by an earlier start."""
+        kept = self._folder / f"{name}{OWN_LABELS}"
+        if own is not None:
+            write_move_labels(kept, own)
+        teaching = Teaching(
+            command="/usr/bin/nice",
+            arguments=(
+                "-n",
+                str(MISTAKES_NICE if name.startswith("selfplay") else REVIEW_NICE),
+                *self._teacher,
+            ),
+            options={"Hash": "16"},
+            nodes=self._plan.review_nodes,
+            review=True,
+            workers=self._plan.workers,
+        )
+        target = self._folder / f"{name}.moves"
+        task = Task(name, target, lambda: load_move_labels(kept)[0], lambda: load_move_labels(kept))
+        return Labelling(task, teaching, self._without_exams)
 
     def _without_exams(self, file: Path) -> Joined:
         games = [source.path for source in self._plan.training.sources if source.kind == "games"]
@@ -302,18 +361,23 @@ class _Running:
                 self._take(labelling, stop)
         self._teachers = [each for each in self._teachers if not each.taken]
 
-    def _take(self, labelling: _Labelling, stop: bool = False) -> None:
+    def _take(self, labelling: Labelling, stop: bool = False) -> None:
         """Labels that are ready join what is learned from; those near puzzles or held-out games do not."""
         labels, counts = labelling.result(stop)
         write_move_labels(self._folder / f"{labelling.name}.kept.moves", labels)
         self._record[labelling.name] = {**counts, "teacher_seconds": labelling.seconds}
-        self._learn_from(labels)
+        self._learn_from(labelling.name, labels)
 
-    def _learn_from(self, labels: MoveLabels) -> None:
+    def _learn_from(self, name: str, labels: MoveLabels) -> None:
+        """Reviewed labels teach the policy and the best move's worth; of the others also every successor."""
+        self._own.pop(name, None)
         exams = held_out(labels[0])
         if exams.all():
             return
         labels, device = select(labels, np.flatnonzero(~exams)), self._run.device
+        if (self._folder / f"{name}{OWN_LABELS}").exists():
+            self._reviewed.append(labels_table(labels, device, self._threads))
+            return
         self._gained.append(
             (labels_table(labels, device, self._threads), successors_table(labels, device, self._threads))
         )
@@ -322,71 +386,3 @@ class _Running:
         self._record["seconds"] = time.time() - self._record["started"]
         with replacing(self._folder / "record.json") as part:
             part.write_text(json.dumps(self._record, indent=1) + "\n")
-
-
-class _Labelling:
-    """Positions being labelled by engines of their own while everything else goes on."""
-
-    def __init__(
-        self, target: Path, positions: Path, teaching: Teaching, select: Callable[[Path], Joined]
-    ) -> None:
-        self.name = target.stem
-        self._task = Task(target.stem, target, lambda: read_positions(positions))
-        self._teaching, self._select = teaching, select
-        self._labels: Joined | None = None
-        self._stopping = threading.Event()
-        self._dismissed = False
-        self._error: BaseException | None = None
-        self.seconds = 0.0
-        self.taken = False
-        self._labelled = 0
-        self._thread = threading.Thread(target=self._work, daemon=True)
-        self._thread.start()
-
-    @property
-    def finished(self) -> bool:
-        return not self._thread.is_alive()
-
-    def result(self, stop: bool) -> Joined:
-        """The labels: of all positions, or of those labelled when it was told to stop."""
-        if stop:
-            self._stopping.set()
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-        assert self._labels is not None
-        self.taken = True
-        return self._labels
-
-    def dismiss(self) -> None:
-        """Stop, and leave the labels as they are."""
-        self._dismissed = True
-        self._stopping.set()
-        self._thread.join()
-
-    def _work(self) -> None:
-        try:
-            job = LabelJob(self._task, self._teaching)
-            self._labelled = job.done
-            try:
-                entries = job.run(self._advance)
-            except _StoppedError:
-                if self._dismissed:
-                    return
-                # What is labelled out of order waits for the gaps before it, a moment's work.
-                chunk = self._teaching.chunk
-                job = LabelJob(self._task, self._teaching, max(self._labelled // chunk * chunk, chunk))
-                entries = job.run()
-            self.seconds = float(entries["seconds"])
-            self._labels = self._select(self._task.target)
-        except BaseException as error:
-            self._error = error
-
-    def _advance(self, amount: int) -> None:
-        self._labelled += amount
-        if self._stopping.is_set():
-            raise _StoppedError
-
-
-class _StoppedError(Exception):
-    """The labelling was told to stop."""
