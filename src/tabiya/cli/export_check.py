@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"--{name} must be at least {low}, got {getattr(args, name)}")
     texts = [args.network] + ([args.against] if args.against else [])
     players = [open_network(text, args.threads) for text in texts]
-    files = [_described(text, player) for text, player in zip(texts, players, strict=True)]
+    files = [described(text, player) for text, player in zip(texts, players, strict=True)]
     count = args.positions if args.against else min(args.positions, args.passes)
     packed = positions_for(players[-1].network, args.positions_from, count, args.seed, "positions")
     networks = [player.network for player in players]
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     if args.against:
         with progress("agreement", len(packed), unit="positions") as meter:
             figures["agreement"] = agreement(players[0], players[1], packed, meter.advance)
-        figures["match"] = _match(args, players, files) if args.games else None
+        figures["match"] = play_match(args, players, files) if args.games else None
     figures |= provenance()
     if args.out is not None:
         with replacing(args.out / "check.json") as temporary:
@@ -86,16 +86,18 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _described(text: str, player: ResNetPlayer) -> dict[str, Any]:
+def described(text: str, player: ResNetPlayer) -> dict[str, Any]:
+    """The file that a name stands for: path, size and checksum."""
     from tabiya.files import checksum
 
     path = player.network.path
     return {"name": text, "path": str(path), "bytes": path.stat().st_size, "sha256": checksum(path)}
 
 
-def _match(
+def play_match(
     args: argparse.Namespace, players: list[ResNetPlayer], files: list[dict[str, Any]]
 ) -> dict[str, Any]:
+    """The games that `args` ask for between two players, and their figures."""
     from tabiya.arena.adjudication import Adjudication
     from tabiya.arena.campaign import Plan
     from tabiya.arena.game import GameRules, Pace

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from tabiya.errors import UserError
 
 if TYPE_CHECKING:
     from tabiya.minds.resnet.lab.result_plan import ResultTables
+    from tabiya.player import Player
 
 CONFIG = "configs/lab-resnet-tables.toml"
 OUT = "runs/lab-resnet-tables"
@@ -30,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("--out", metavar="DIR", default=OUT, help=f"folder for all of it, resumed ({OUT})")
     parser.add_argument("--mind", metavar="MIND", help="the player that is measured, instead of the config's")
     parser.add_argument("--modes", metavar="MODE,MODE", help="only these modes of a ResNet")
+    parser.add_argument(
+        "--device", choices=("cuda",), help="compute the ResNet by torch there, not by ONNX Runtime here"
+    )
     parser.add_argument("--max", type=int, metavar="N", help="a random sample of so many puzzles")
     parser.add_argument("--json", action="store_true", help="print the tables as JSON")
 
@@ -39,7 +44,6 @@ def run(args: argparse.Namespace) -> int:
     from tabiya.minds.resnet.lab.result_plan import TABLES, ResultTables
     from tabiya.minds.resnet.lab.result_report import read_tables, write_report
     from tabiya.minds.resnet.lab.results import Results
-    from tabiya.roster import open_player
 
     for table in args.tables:
         if table not in (*TABLES, "gpu", "report"):
@@ -49,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         return _gpu(_changed(load_config(args.config, ResultTables), args), out)
     if args.tables != ["report"]:
         plan = _changed(load_config(args.config, ResultTables), args)
-        results = Results(plan, out, open_player, progress)
+        results = Results(plan, out, _opener(args.device), progress)
         for table in TABLES:
             if table in (args.tables or plan.tables()):
                 results.measure(table)
@@ -60,6 +64,16 @@ def run(args: argparse.Namespace) -> int:
         print(text, end="")
         print(f"\nreport {out / 'report.md'}, all figures in the .json files beside it")
     return 0
+
+
+def _opener(device: str | None) -> Callable[[str], Player]:
+    from tabiya.roster import open_player
+
+    if device is None:
+        return open_player
+    from tabiya.minds.resnet.on_device import on_device
+
+    return lambda name: on_device(open_player(name), device)
 
 
 def _gpu(plan: ResultTables, out: Path) -> int:

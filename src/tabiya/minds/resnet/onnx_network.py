@@ -30,9 +30,10 @@ HEADS = {"policy": MOVES, "q": MOVES, "wdl": 3, "value_bins": None}
 class OnnxNetwork:
     """One ONNX file, checked for the inputs and outputs that a ResNet must have."""
 
-    def __init__(self, path: Path, threads: int = 2) -> None:
+    def __init__(self, path: Path, threads: int = 2, session: Any = None) -> None:
+        """`session`: what computes the file, if not ONNX Runtime."""
         self.path = path
-        self.session = open_session("resnet", path, threads)
+        self.session = open_session("resnet", path, threads) if session is None else session
         self.planes = _checked_planes(self.session, path)
 
     def evaluate(self, packed: NDArray[np.uint8], heads: Sequence[str]) -> dict[str, NDArray[np.float32]]:
