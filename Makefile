@@ -18,10 +18,11 @@ unexport PYTHONHOME PYTHONPATH CONDA_PREFIX
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build run test lint lint-rust lint-python test-rust test-python format lock clean
+.PHONY: help build run play test lint lint-rust lint-python test-rust test-python format lock clean
 
 help:
-	@echo 'make run     set up what playing needs and start a game (ARGS="human turing" chooses the players)'
+	@echo 'make run     set up what playing needs and start the web page; its address is printed'
+	@echo 'make play    the same for a game in the terminal (ARGS="human turing" chooses the players)'
 	@echo 'make test    set up what the tests need; lint, Rust tests, Python tests'
 	@echo 'make lint    ruff, mypy, clippy and rustfmt alone'
 	@echo 'make format  let ruff and rustfmt lay out the code'
@@ -29,6 +30,9 @@ help:
 	@echo 'make clean   remove .venv and everything built'
 
 run: build
+	$(BIN)/tabiya serve $(ARGS)
+
+play: build
 	$(BIN)/tabiya play $(ARGS)
 
 build: $(VENV)/built.stamp
