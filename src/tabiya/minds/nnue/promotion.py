@@ -11,8 +11,8 @@ from typing import Any
 
 from tabiya._core import FeatureSet, QuantisedNetwork
 from tabiya.errors import UserError
-from tabiya.learn.log import read_log
 from tabiya.learn.promotion import Shelf
+from tabiya.learn.run_record import read_log
 from tabiya.minds.nnue import shelf
 
 
