@@ -6,9 +6,14 @@ import argparse
 import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tabiya.cli.common import print_json, progress
 from tabiya.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 OUT = "results"
 PLOTS = (".svg", ".png", ".pdf")
@@ -18,6 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("run", type=Path, metavar="RUN", help="a run's folder, or one of its checkpoints")
     parser.add_argument(
         "--network", type=Path, metavar="FILE", help="the .nnue file (the one beside the checkpoint)"
+    )
+    parser.add_argument(
+        "--anew",
+        type=Path,
+        metavar="FILE",
+        help="round the checkpoint anew into this .nnue file, and judge that",
     )
     parser.add_argument("--positions", type=int, default=50_000, metavar="N", help="so many (50000)")
     parser.add_argument(
@@ -41,16 +52,23 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"--positions must be at least 1, got {args.positions}")
     if args.plot is not None and args.plot.suffix not in PLOTS:
         raise UserError(f"a plot is a {', '.join(PLOTS)} file, not {args.plot.name}")
-    with progress("rounding", None):
+    if args.anew is not None and (args.network is not None or args.anew.suffix != ".nnue"):
+        raise UserError("--anew takes a name that ends in .nnue, and no --network beside it")
+    source = {"name": "games of random moves"}
+    if args.positions_from is not None:
+        path = Path(args.positions_from)
+        source = {"name": path.name} | ({"sha256": checksum(path)} if path.is_file() else {})
+
+    def drawn(seed: int) -> NDArray[np.uint8]:
         if args.positions_from is None:
-            packed, source = random_positions(args.positions, args.seed), {"name": "games of random moves"}
-        else:
-            packed, source = draw_positions(args.positions_from, args.positions, args.seed), {}
-            path = Path(args.positions_from)
-            source["name"] = path.name
-            if path.is_file():
-                source["sha256"] = checksum(path)
-        record = rounding.measure(args.run, packed, args.network, os.cpu_count() or 1)
+            return random_positions(args.positions, seed)
+        return draw_positions(args.positions_from, args.positions, seed)
+
+    with progress("rounding", None):
+        if args.anew is not None:
+            rounding.write_anew(args.run, args.anew, drawn(args.seed + 1))
+        packed = drawn(args.seed)
+        record = rounding.measure(args.run, packed, args.anew or args.network, os.cpu_count() or 1)
     record |= {"positions_from": source, "seed": args.seed}
     out = args.out or Path(OUT) / f"nnue-rounding-{record['sha256'][:8]}.json"
     out.parent.mkdir(parents=True, exist_ok=True)

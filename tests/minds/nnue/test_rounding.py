@@ -74,6 +74,24 @@ def test_the_errors_are_those_of_the_file_and_not_of_a_new_rounding(run: Path, t
     assert measure(run, packed, other)["largest"] > measure(run, packed)["largest"]
 
 
+def test_a_checkpoint_can_be_rounded_anew(run: Path, tmp_path: Path, labels_file: Path) -> None:
+    anew = tmp_path / "anew" / "main.nnue"
+    words = [
+        "--positions",
+        "50",
+        "--positions-from",
+        str(labels_file),
+        "--out",
+        str(tmp_path / "record.json"),
+    ]
+    assert main(["lab", "rounding", str(run), "--anew", str(anew), *words]) == 0
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert (record["network"], record["sha256"]) == ("main.nnue", checksum(anew))
+    old = _core.QuantisedNetwork((run / "step-00000006.nnue").read_bytes())
+    assert _core.QuantisedNetwork(anew.read_bytes()).scales == old.scales
+    assert main(["lab", "rounding", str(run), "--anew", str(tmp_path / "main.txt"), *words]) == 2
+
+
 def test_what_was_not_made_from_the_checkpoint_is_refused(
     run: Path, make_network: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

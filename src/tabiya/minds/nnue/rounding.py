@@ -18,8 +18,8 @@ from tabiya.arena.provenance import provenance
 from tabiya.errors import UserError
 from tabiya.files import checksum, replacing
 from tabiya.learn.checkpoint import newest_checkpoint
-from tabiya.minds.nnue.quantised import Errors, rounding_errors
-from tabiya.minds.nnue.training import network_of
+from tabiya.minds.nnue.quantised import Errors, quantise, rounding_errors
+from tabiya.minds.nnue.training import USUAL_ROWS, network_of
 
 WITHIN, MEDIAN = 0.95, 5.0
 """What is asked of rounding: this share of errors within 50 units, and a median this close to zero."""
@@ -53,6 +53,12 @@ def measure(
         "verdict": verdict(errors),
         **provenance(),
     }
+
+
+def write_anew(where: Path, file: Path, usual: NDArray[np.uint8]) -> None:
+    """Round a checkpoint, or a run's newest one, once more, balanced on the first of these positions."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    quantise(network_of(where), file, usual[:USUAL_ROWS])
 
 
 def verdict(errors: Errors) -> str:
