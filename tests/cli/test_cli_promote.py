@@ -10,8 +10,10 @@ import pytest
 
 from tabiya.cli import main
 from tabiya.files import checksum
+from tabiya.learn import promotion
 from tabiya.learn.sidecar import read_sidecar, write_sidecar
-from tabiya.minds.resnet import promotion, shelf
+from tabiya.minds.resnet import shelf
+from tabiya.minds.resnet.promotion import shipped_shelf
 
 QUICK = ["--max-moves", "10", "--at-once", "16"]
 
@@ -136,6 +138,17 @@ def test_bad_candidates_are_refused_before_any_game(capsys, shipped, make_networ
     assert not (tmp_path / "results").exists()
 
 
+def test_a_run_of_another_mind_and_nodes_for_a_mind_without_search_are_refused(
+    capsys, shipped, make_network, tmp_path
+):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.json").write_text('{"mind": "transformer"}')
+    assert main(["promote", "run"]) == 2
+    assert "is a run of transformer; networks of resnet and nnue can be promoted" in capsys.readouterr().err
+    assert main(["promote", str(make_network("other")), "--nodes", "100"]) == 2
+    assert "a resnet does not search" in capsys.readouterr().err
+
+
 def test_more_games_than_the_book_has_are_refused(capsys, shipped, make_network):
     in_place(shipped, make_network)
     assert main(["promote", str(make_network("other", seed=2)), "--games", "9000", *QUICK]) == 2
@@ -165,7 +178,7 @@ def test_a_kill_in_the_middle_leaves_a_network_that_plays_and_is_mended(
     with monkeypatch.context() as patch:
         patch.setattr(promotion.os, "replace", replace)
         with pytest.raises(KilledError):
-            promotion.install(candidate, {"forced": "for the test"}, shipped)
+            shipped_shelf().install(candidate, {"forced": "for the test"})
     # Whatever happened, exactly one network is there, and it plays.
     assert network.read_bytes() == (candidate.read_bytes() if renames else old)
     assert shelf.network_path("", shipped) == network
@@ -181,9 +194,9 @@ def test_what_was_half_written_is_thrown_away(shipped, make_network):
     network = in_place(shipped, make_network)
     before = content(shipped)
     (shipped / ".main.onnx.next").write_bytes(b"half a netw")
-    assert promotion.recover(shipped) is None
+    assert shipped_shelf().recover() is None
     (shipped / ".main.json.next").write_text('{"sha256": "of another"}')
-    assert promotion.recover(shipped) is None
+    assert shipped_shelf().recover() is None
     assert content(shipped) == before
     assert shelf.network_path("", shipped) == network
 

@@ -33,6 +33,8 @@ EXPERIMENTS: dict[str, tuple[str | None, str]] = {
     "neurons": ("lab_nnue", "the NNUE's unused neurons and active features"),
     "pqr": ("lab_nnue", "the NNUE taught by triplets of positions instead of evaluations"),
     "techniques": ("lab_techniques", "what each technique of the NNUE's search is worth in games"),
+    "rounding": ("lab_rounding", "how far the NNUE in integers is from the float network"),
+    "search-speed": ("lab_search_speed", "nodes a second, time to depth and `stop`, beside other engines"),
     "pool": ("lab_pool", "the figures of a gene pool's run"),
     "wiring": (None, "an evolution of the transformer's feedback"),
     "implicit": (None, "what the transformer loses with each thing it is not told"),

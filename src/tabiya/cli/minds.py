@@ -82,7 +82,7 @@ def shipped_figures(folder: Path) -> dict[str, Any]:
     """
     from tabiya.learn.sidecar import read_sidecar, sidecar_path
 
-    for network in sorted(folder.glob("*.onnx")):
+    for network in sorted([*folder.glob("*.onnx"), *folder.glob("*.nnue")]):
         try:
             manifest = read_sidecar(network)
         except UserError:

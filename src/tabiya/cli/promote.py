@@ -1,9 +1,17 @@
-"""`tabiya promote RUN_OR_FILE`: a new network replaces the shipped one if it wins, and only then."""
+"""`tabiya promote RUN_OR_FILE`: a new network replaces the shipped one if it wins, and only then.
+
+A ResNet answers at once, so hundreds of its games are played side by side; an
+NNUE searches, so its games are those of `tabiya match`, at a fixed number of
+nodes or on a clock.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +19,26 @@ from tabiya.cli.common import print_json, progress
 from tabiya.errors import UserError
 
 if TYPE_CHECKING:
+    from tabiya.arena.books import Book
+    from tabiya.arena.campaign import Plan
+    from tabiya.arena.game import Pace
     from tabiya.arena.match import MatchStatus
     from tabiya.arena.sprt import Sprt
+    from tabiya.learn.promotion import Shelf
+    from tabiya.player import Player
 
 MOST_GAMES = 4000
+NODES = 5000
+HASH = 16
+"""Mebibytes: plenty for such searches, and quickly emptied before each game."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from tabiya.cli.export_files import add_match_arguments
 
-    parser.add_argument("candidate", type=Path, metavar="RUN_OR_FILE", help="a network, or a run's folder")
+    parser.add_argument(
+        "candidate", type=Path, metavar="RUN_OR_FILE", help="a network (.onnx, .nnue), or a run's folder"
+    )
     parser.add_argument(
         "--games",
         type=int,
@@ -30,6 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--elo0", type=float, default=0.0, metavar="ELO", help="H0: ahead by no more (0)")
     parser.add_argument("--elo1", type=float, default=10.0, metavar="ELO", help="H1: ahead by this much (10)")
     add_match_arguments(parser)
+    searching = parser.add_argument_group("an NNUE, which searches")
+    searching.add_argument("--nodes", type=int, metavar="N", help=f"for each move ({NODES})")
+    searching.add_argument(
+        "--tc", metavar="2+0.02", help="a clock instead, so that the speed of the network counts too"
+    )
+    searching.add_argument("--concurrency", type=int, default=1, metavar="N", help="games at once (1)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="for the openings (0)")
     parser.add_argument(
         "--force", metavar="REASON", help="replace it without a match; the reason goes into the manifest"
@@ -44,25 +68,26 @@ def run(args: argparse.Namespace) -> int:
     """Exit code 0: promoted; 1: not, because the games did not show it to be stronger."""
     from tabiya.arena.sprt import Sprt
     from tabiya.files import checksum
-    from tabiya.minds.resnet.onnx_network import OnnxNetwork
-    from tabiya.minds.resnet.promotion import candidate_path, install, new_manifest, recover, shipped_path
-    from tabiya.minds.resnet.shelf import SHIPPED
 
     if args.force is not None and not args.force.strip():
         raise UserError("--force needs a reason, for the manifest")
-    if (told := recover(SHIPPED)) is not None:
+    kind = kind_of(args.candidate)
+    if kind != "nnue" and (args.nodes is not None or args.tc is not None):
+        raise UserError(f"a {kind} does not search: --nodes and --tc are for an .nnue network")
+    shelf, candidate_path = _minds()[kind]
+    if (told := shelf.recover()) is not None:
         print(f"tabiya: {told}", file=sys.stderr)
     sprt = Sprt(elo0=args.elo0, elo1=args.elo1)
     candidate = candidate_path(args.candidate)
-    OnnxNetwork(candidate)
-    shipped = shipped_path(SHIPPED)
+    shelf.inputs(candidate)  # a file that is no network is refused here
+    shipped = shelf.shipped()
     sums = {"candidate": checksum(candidate)}
     if shipped is not None:
         sums["shipped"] = checksum(shipped)
         if sums["shipped"] == sums["candidate"]:
             raise UserError(f"{candidate} is the shipped network already")
     # Whatever the manifest lacks is said before hundreds of games, not after.
-    new_manifest(candidate, {}, candidate.stem)
+    shelf.manifest(candidate, {}, candidate.stem)
     outcome: dict[str, Any] = {"candidate": str(candidate), "replaces": sums.get("shipped")}
     if args.force is not None:
         outcome |= {"promoted": True, "forced": args.force}
@@ -71,16 +96,18 @@ def run(args: argparse.Namespace) -> int:
         outcome |= {"promoted": True, "verdict": "there was no network to beat"}
         promotion = {"verdict": outcome["verdict"]}
     else:
-        result, folder = _match(args, candidate, shipped, sums, sprt)
+        result, folder = _match(args, _Contest(kind, candidate, shipped, sums), sprt)
         outcome |= {
             "promoted": result["sprt"]["verdict"] == "H1",
             "verdict": result["verdict"],
             "match": {key: result[key] for key in _FIGURES if key in result},
             "record": str(folder / "result.json"),
         }
+        if kind == "nnue":
+            outcome["match"]["pace"] = result["settings"]["pace"]
         promotion = outcome["match"] | {"replaced": sums["shipped"], "record": outcome["record"]}
     if outcome["promoted"]:
-        outcome["installed"] = str(install(candidate, promotion, SHIPPED))
+        outcome["installed"] = str(shelf.install(candidate, promotion))
     if args.json:
         print_json(outcome)
     else:
@@ -92,15 +119,47 @@ _FIGURES = ("games", "wins", "draws", "losses", "score_share", "pentanomial", "s
 """What is kept of the match; not its Elo, which is no measurement where a test decided the end."""
 
 
-def _match(
-    args: argparse.Namespace, candidate: Path, shipped: Path, sums: dict[str, str], sprt: Sprt
-) -> tuple[dict[str, Any], Path]:
+def _minds() -> dict[str, tuple[Shelf, Callable[[Path], Path]]]:
+    """The minds whose networks are promoted: where the shipped one lies, and which file a path means."""
+    from tabiya.minds.nnue import promotion as nnue
+    from tabiya.minds.resnet import promotion as resnet
+
+    return {
+        "resnet": (resnet.shipped_shelf(), resnet.candidate_path),
+        "nnue": (nnue.shipped_shelf(), nnue.candidate_path),
+    }
+
+
+def kind_of(where: Path) -> str:
+    """Whose network a path means: by a file's ending, a run's config, or a folder's files."""
+    if not where.is_dir():
+        return "nnue" if where.suffix == ".nnue" else "resnet"
+    try:
+        kind = json.loads((where / "config.json").read_text(encoding="utf-8"))["mind"]
+    except (OSError, ValueError, KeyError, TypeError):
+        kind = "nnue" if any(where.glob("*.nnue")) and not any(where.glob("*.onnx")) else "resnet"
+    if kind not in ("resnet", "nnue"):
+        raise UserError(f"{where} is a run of {kind}; networks of resnet and nnue can be promoted")
+    return str(kind)
+
+
+@dataclass(frozen=True)
+class _Contest:
+    """Two networks of one kind."""
+
+    kind: str
+    candidate: Path
+    shipped: Path
+    sums: dict[str, str]
+
+
+def _match(args: argparse.Namespace, contest: _Contest, sprt: Sprt) -> tuple[dict[str, Any], Path]:
     from tabiya.arena.adjudication import Adjudication
     from tabiya.arena.campaign import Plan
-    from tabiya.arena.game import GameRules, Pace
-    from tabiya.arena.mass import distinct_openings, run_mass_match
+    from tabiya.arena.game import GameRules
+    from tabiya.arena.mass import distinct_openings
     from tabiya.cli.arena_options import DEFAULT_OUT
-    from tabiya.cli.export_files import book_from, open_network
+    from tabiya.cli.export_files import book_from
 
     book = book_from(args)
     games = args.games
@@ -109,14 +168,14 @@ def _match(
     plan = Plan(
         players=("candidate", "shipped"),
         games=games,
-        rules=GameRules(pace=Pace(), adjudication=Adjudication(max_moves=args.max_moves)),
+        rules=GameRules(pace=_pace(args, contest.kind), adjudication=Adjudication(max_moves=args.max_moves)),
         book=book,
         seed=args.seed,
-        question=f"Is {_short(candidate)} stronger than the shipped network?",
+        concurrency=args.concurrency,
+        question=f"Is {_short(contest.candidate)} stronger than the shipped network?",
     )
-    files = {"candidate": candidate, "shipped": shipped}
-    name = f"promote-{sums['candidate'][:8]}-{sums['shipped'][:8]}"
-    folder = args.out or Path(DEFAULT_OUT) / name
+    sums = contest.sums
+    folder = args.out or Path(DEFAULT_OUT) / f"promote-{sums['candidate'][:8]}-{sums['shipped'][:8]}"
     seen = 0
     with progress("promotion", games) as meter:
 
@@ -127,21 +186,79 @@ def _match(
             meter.advance(status.games - seen)
             seen = status.games
 
+        play = _searched if contest.kind == "nnue" else _side_by_side
         try:
-            result = run_mass_match(
-                plan,
-                folder,
-                lambda player: open_network(str(files[player])),
-                sprt=sprt,
-                identity=sums,
-                at_once=args.at_once,
-                watch=watch,
-            )
+            result = play(args, contest, plan, folder, sprt, watch)
         except KeyboardInterrupt:
             if seen:
                 print(f"tabiya: {seen} games are kept in {folder}; the same command goes on", file=sys.stderr)
             raise
     return result, folder
+
+
+Watch = Callable[["MatchStatus"], None]
+
+
+def _side_by_side(
+    args: argparse.Namespace, contest: _Contest, plan: Plan, folder: Path, sprt: Sprt, watch: Watch
+) -> dict[str, Any]:
+    from tabiya.arena.mass import run_mass_match
+    from tabiya.cli.export_files import open_network
+
+    files = {"candidate": contest.candidate, "shipped": contest.shipped}
+    return run_mass_match(
+        plan,
+        folder,
+        lambda player: open_network(str(files[player])),
+        sprt=sprt,
+        identity=contest.sums,
+        at_once=args.at_once,
+        watch=watch,
+    )
+
+
+def _searched(
+    args: argparse.Namespace, contest: _Contest, plan: Plan, folder: Path, sprt: Sprt, watch: Watch
+) -> dict[str, Any]:
+    from tabiya.arena.match import run_match
+    from tabiya.minds.nnue.player import NnuePlayer
+    from tabiya.minds.nnue.settings import Settings
+
+    # The checksums are in the names, so that games of other networks are not taken for theirs.
+    files = {
+        f"{role}-{contest.sums[role][:12]}": file
+        for role, file in (("candidate", contest.candidate), ("shipped", contest.shipped))
+    }
+
+    def opened(player: str) -> Player:
+        return NnuePlayer(files[player], Settings(hash=HASH), named=True)
+
+    book = _without_repeats(plan.book)
+    if plan.games > 2 * len(book):
+        raise UserError(
+            f"{plan.games} games need {(plan.games + 1) // 2} different openings, one for each pair, and "
+            f"{book.path} has {len(book)}: give a larger book, or play at most {2 * len(book)} games"
+        )
+    plan = replace(plan, players=tuple(files), book=book)
+    return run_match(plan, folder, opened, sprt=sprt, watch=watch)
+
+
+def _without_repeats(book: Book) -> Book:
+    """The book with one opening for each position: at fixed nodes a second game on it would be the same."""
+    kept = {book.replay(entry).board().key(): entry for entry in reversed(book.entries)}
+    return replace(book, entries=tuple(reversed(kept.values())))
+
+
+def _pace(args: argparse.Namespace, kind: str) -> Pace:
+    from tabiya.arena.game import Pace
+
+    if kind != "nnue":
+        return Pace()
+    if args.tc is not None:
+        return Pace.parse_clock(args.tc, nodes=args.nodes)
+    if args.nodes is not None and args.nodes < 1:
+        raise UserError(f"--nodes must be at least 1, got {args.nodes}")
+    return Pace(nodes=args.nodes or NODES)
 
 
 def _print(outcome: dict[str, Any]) -> None:

@@ -23,34 +23,10 @@ from typing import Any, Protocol
 
 from tabiya.errors import UserError
 from tabiya.files import replacing
-
-FILE = "log.jsonl"
+from tabiya.learn.run_record import LOG_FILE, log_lines
+from tabiya.learn.run_record import read_log as read_log
 
 _RESERVED = {"step", "seconds", "note"}
-
-
-def read_log(folder: str | Path) -> list[dict[str, Any]]:
-    """The reports of a run in the order they were made, without its notes; none where there is no log."""
-    return [line for line in _lines(Path(folder) / FILE) if "note" not in line]
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of a log; the last may be cut off, any other must be right."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return []
-    *whole, _cut_off = content.split(b"\n")
-    lines = []
-    for number, text in enumerate(whole, 1):
-        try:
-            line = json.loads(text)
-        except ValueError:
-            line = None
-        if not isinstance(line, dict) or type(line.get("step")) is not int:
-            raise UserError(f"{path}, line {number} is damaged: move the file away to begin a new log")
-        lines.append(line)
-    return lines
 
 
 class RunLog:
@@ -71,7 +47,7 @@ class RunLog:
         `resumed_at` is the step the run goes on from: what the file says of later
         steps is dropped. `steps` is the length of the run, for the time left.
         """
-        self._path = Path(folder) / FILE
+        self._path = Path(folder) / LOG_FILE
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             kept = self._mend(resumed_at)
@@ -126,7 +102,7 @@ class RunLog:
 
     def _mend(self, resumed_at: int | None) -> list[dict[str, Any]]:
         """Leave in the file only whole lines up to the resumed step, and return them."""
-        lines = _lines(self._path)
+        lines = log_lines(self._path)
         kept = [line for line in lines if resumed_at is None or line["step"] <= resumed_at]
         if self._path.exists() and (len(kept) < len(lines) or not _ends_whole(self._path)):
             with replacing(self._path) as temporary:

@@ -1,19 +1,20 @@
 """The manifest beside a network: what the file is, what it learned from, what was measured.
 
-`NAME.onnx` has its `NAME.json`. The checksum ties the two together, so a
-figure can never be read beside a network it was not measured on.
+`NAME.onnx` or `NAME.nnue` has its `NAME.json`. The checksum ties the two
+together, so a figure can never be read beside a network it was not measured on.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tabiya.errors import UserError
 from tabiya.files import checksum, replacing
 
-_KEYS = ("name", "kind", "sha256", "planes", "parameters", "config", "trained_on", "measured")
+_KEYS = ("name", "kind", "sha256", "parameters", "config", "trained_on", "measured")
 
 
 def sidecar_path(network: Path) -> Path:
@@ -24,8 +25,9 @@ def write_sidecar(
     network: str | Path,
     *,
     kind: str,
-    planes: int,
     parameters: int,
+    planes: int | None = None,
+    inputs: Mapping[str, Any] | None = None,
     name: str | None = None,
     config: dict[str, Any] | None = None,
     trained_on: dict[str, Any] | None = None,
@@ -33,8 +35,9 @@ def write_sidecar(
 ) -> Path:
     """Write the manifest of a network that is there already; the checksum is taken here.
 
-    `trained_on` counts what it learned from (positions, evaluations, all-move
-    labels, hours), `measured` holds results.
+    `planes`, or what else `inputs` names (features, shape), says what the
+    network is shown. `trained_on` counts what it learned from (positions,
+    evaluations, all-move labels, hours), `measured` holds results.
     """
     network = Path(network)
     if not network.is_file():
@@ -43,7 +46,8 @@ def write_sidecar(
         "name": name or network.stem,
         "kind": kind,
         "sha256": checksum(network),
-        "planes": planes,
+        **({} if planes is None else {"planes": planes}),
+        **(inputs or {}),
         "parameters": parameters,
         "config": config or {},
         "trained_on": trained_on or {},

@@ -106,6 +106,32 @@ def test_no_clipped_network_is_refused_by_the_integers(name: str):
         assert rounded(network).expression == SHAPES[name].features
 
 
+def test_small_weights_are_rounded_in_finer_steps(positions: np.ndarray):
+    """The scales are the file's own, so a network that leaves room is nearer to its floats."""
+    network = taught(NnueShape(l1=64, l2=8))
+    with torch.no_grad():
+        network.weight.mul_(0.3)
+        network.l2.weight.clamp_(-0.4, 0.4)
+        network.output.weight.clamp_(-1, 1)
+    fine = rounded(network)
+    assert fine.scales == (6, 8, 10, OUTPUT)
+    finest = rounding_errors(network, fine, positions)
+    with torch.no_grad():
+        network.l2.weight[0, 0] = 1.5  # one weight that needs the room costs all of them their precision
+    assert rounded(network).scales == (6, 6, 10, OUTPUT)
+    coarse = rounding_errors(network, rounded(network), positions)
+    assert finest.within_50 >= coarse.within_50
+    assert finest.largest < coarse.largest
+
+
+def test_steps_are_only_as_fine_as_the_sums_behind_them_allow():
+    network = taught(NnueShape(l1=16, l2=8))
+    with torch.no_grad():
+        network.l2.weight.clamp_(-0.4, 0.4)
+        network.output.weight.fill_(network.limits.output)
+    assert rounded(network).scales[1] < 8
+
+
 def test_a_weight_that_was_not_clipped_is_refused_and_the_old_file_stays(tmp_path: Path):
     network = taught(NnueShape(l1=8, l2=4))
     path = tmp_path / "n.nnue"

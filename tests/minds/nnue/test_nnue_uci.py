@@ -8,6 +8,13 @@ from pathlib import Path
 
 import chess
 import chess.engine
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tabiya.minds.nnue.player import NnuePlayer
+from tabiya.minds.nnue.settings import Settings
+from tabiya.protocols import uci_server
 
 SHUFFLE = ["g1f3", "g8f6", "f3g1", "f6g8"]
 
@@ -99,3 +106,87 @@ def test_a_chess_program_plays_two_moves_on_a_short_clock() -> None:
             assert played.info["depth"] >= 1
             assert played.info["seldepth"] >= 1
             board.push(played.move)
+
+
+def test_stop_is_answered_and_the_engine_goes_on() -> None:
+    lines = told("go infinite", "stop", "stop", "isready", "go nodes 300", wait="readyok")
+    assert sum(line.startswith("bestmove ") for line in lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("Hash", "-1"),
+        ("Hash", "99999999999999999999"),
+        ("Hash", ""),
+        ("Hash", "1e3"),
+        ("Threads", "0"),
+        ("Threads", "257"),
+        ("MultiPV", "0"),
+        ("MultiPV", "257"),
+        ("Move Overhead", "-1"),
+        ("Move Overhead", "5001"),
+        ("Without", "Nothing"),
+        ("EvalFile", "."),
+    ],
+)
+def test_an_option_out_of_range_is_explained_and_nothing_changes(option: str, value: str) -> None:
+    player, said = NnuePlayer(None, Settings(hash=1)), list[str]()
+    lines = [f"setoption name {option} value {value}", "position startpos", "go nodes 200", "isready"]
+    uci_server.serve(player, [line.encode() + b"\n" for line in lines], said.append)
+    assert any(line.startswith("info string ") for line in said)
+    assert player.settings == Settings(hash=1)
+    assert any(line.startswith("bestmove ") for line in said)
+
+
+@pytest.mark.parametrize(
+    "go",
+    [
+        "go wtime 0 btime 0",
+        "go wtime -300 btime -300 winc 0 binc 0",
+        "go wtime 1 btime 1 movestogo 1",
+        "go movetime 0",
+        "go movetime -5",
+        "go nodes 0",
+        "go depth 0",
+        "go depth 1 nodes 1 movetime 1 wtime 1 btime 1",
+        "go movetime 1e400 depth 1",
+        "go depth 3 searchmoves e2e4",
+    ],
+)
+def test_a_limit_of_nothing_still_gets_a_legal_move(go: str) -> None:
+    said: list[str] = []
+    uci_server.serve(
+        NnuePlayer(None, Settings(hash=1)), [b"position startpos\n", f"{go}\n".encode()], said.append
+    )
+    best = next(line for line in said if line.startswith("bestmove")).split()[1]
+    assert chess.Move.from_uci(best) in chess.Board().legal_moves
+
+
+def test_a_finished_game_has_no_move() -> None:
+    said: list[str] = []
+    mate = b"position fen R5k1/5ppp/8/8/8/8/8/4K3 b - - 0 1\n"
+    uci_server.serve(NnuePlayer(None, Settings(hash=1)), [mate, b"go depth 3\n"], said.append)
+    assert said[-1] == "bestmove (none)"
+
+
+WORDS = """
+    uci isready ucinewgame setoption name value Hash Threads MultiPV Clear EvalFile Without NullMove position
+    startpos fen moves go wtime btime winc binc movestogo movetime nodes depth mate infinite ponder stop
+    ponderhit e2e4 e7e5 e1g1 a7a8q 0000 -1 0 1 3 99999999999999999999 nan <empty>
+    rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR 8/8/8/8/8/8/8/8 4k3/8/8/8/8/8/8/4K2R w b K - KQkq
+"""
+LINE = st.one_of(
+    st.lists(st.sampled_from(WORDS.split()), min_size=1, max_size=8).map(" ".join).map(str.encode),
+    st.binary(max_size=40).map(lambda line: line.replace(b"\n", b"")),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(LINE, max_size=12))
+def test_whatever_is_sent_the_search_survives_and_is_ready_after(lines: list[bytes]) -> None:
+    said: list[str] = []
+    player = NnuePlayer(None, Settings(hash=1))
+    sent = [line + b"\n" for line in (*lines, b"stop", b"setoption name Threads value 1", b"isready")]
+    uci_server.serve(player, sent, said.append)
+    assert "readyok" in said or any(b"quit" in line for line in lines)

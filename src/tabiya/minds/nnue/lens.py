@@ -35,7 +35,7 @@ def subject(player: Player, board: Board, limit: Limit) -> NnueSubject:
     assert isinstance(player, NnuePlayer)
     made = NnueSubject(player, board, limit)
     if player._engine.network is None:
-        made.notes.append("no network is shipped yet, so there are no features to look at")
+        made.notes.append("there is no network, so there are no features to look at")
     return made
 
 

@@ -26,9 +26,10 @@ from tabiya.errors import UserError
 OUTPUT = 600
 """Centipawns that an output of 1 stands for."""
 WEIGHT_SHIFT, TAIL_SHIFT = 6, 10
-"""L2's weights are whole 64ths, those behind it whole 1024ths."""
+"""L2's weights are whole 64ths or finer (`quantised` chooses), those behind it whole 1024ths."""
 LARGEST_SHIFT = 2
-"""The first layer's weights are whole 127ths, halves or quarters of these where 16 bits allow it."""
+"""The first layer's weights are whole 127ths, halves or quarters of these where 16 bits allow it; those that
+training has left small enough are rounded to finer steps still."""
 ROOMY = 1.9
 """What a weight of the first layer may reach before a finer step is chosen instead."""
 BIAS = 2.0

@@ -2,8 +2,8 @@
 
 The search and the network run in Rust; this is the player around them. `nnue`
 alone is the shipped network, `nnue:FILE` another, `nnue?threads=2&hash=64` has
-settings. Until a network is shipped, `nnue` plays by the handmade evaluation
-and says so in its name.
+settings. Where the shelf is empty, `nnue` plays by the handmade evaluation and
+says so in its name.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class NnuePlayer(Player):
         network = self._engine.network
         if network is None:
             self.name = "nnue (handmade)"
-            self.note = "no network is shipped yet: nnue plays by its handmade evaluation"
+            self.note = "there is no network here: nnue plays by its handmade evaluation"
             return
         assert path is not None
         self.name = f"nnue:{path.stem}" if self._named or settings.eval_file else "nnue"

@@ -1,14 +1,19 @@
 """From torch to the file of integers that plays, and how far apart the two are.
 
 Rounding itself is done in Rust, in the same place that knows the file; here
-parameters are laid out for it, and its answers are held against the network
-they came from. Rounded weights of L2 meet activations that are never negative,
-so their errors do not cancel: what they add up to on usual positions is taken
-out of the biases first.
+the finest steps are chosen that hold a network's weights, parameters are laid
+out for it, and its answers are held against the network they came from.
+
+Training keeps weights within what coarse steps can hold (`network.Limits`), and
+trained weights seldom come near that: the room that is left goes to precision.
+Rounded weights of L2 meet activations that are never negative, so their errors
+do not cancel: what they add up to on usual positions is taken out of the biases
+first.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,6 +32,8 @@ from tabiya.minds.nnue.network import OUTPUT, WEIGHT_SHIFT, NnueNetwork
 LARGEST = 10_000
 """Evaluations end here."""
 CHUNK = 4096
+FINEST_ACCUMULATOR, FINEST_WEIGHT = 6, 8
+"""The finest steps that the file can have: of the first layer 127 × 2⁶, of L2 2⁸ for a weight of 1."""
 
 
 def quantise(
@@ -48,8 +55,44 @@ def quantise(
 
 def rounded(network: NnueNetwork, usual: NDArray[np.uint8] | None = None) -> _core.QuantisedNetwork:
     """The network in integers; `ValueError` where a weight does not fit, which `clip` rules out."""
+    usual = _core.random_positions(CHUNK, 1) if usual is None else usual
+    _, coarsest, tail, output = network.limits.scales
+    accumulator = _finest_accumulator(network)
+    for weight in range(finest_weight(network), coarsest, -1):
+        # Finer steps of L2 leave less room to the sums behind it; Rust knows whether it is enough.
+        with contextlib.suppress(ValueError):
+            return _rounded(network, (accumulator, weight, tail, output), usual)
+    return _rounded(network, (accumulator, coarsest, tail, output), usual)
+
+
+@torch.no_grad()
+def _finest_accumulator(network: NnueNetwork) -> int:
+    """The finest step of the first layer with which no features, active together, leave 16 bits."""
+    weight, active = network.weight[: network.size], min(network.features.max_active, network.size)
+    up, down = (
+        (sign * weight).clamp(min=0).topk(active, 0).values.sum(0) + (sign * network.bias).clamp(min=0)
+        for sign in (1, -1)
+    )
+    reach = float(torch.maximum(up, down).max())
+    for shift in range(FINEST_ACCUMULATOR, network.limits.accumulator_shift, -1):
+        # Half a unit for each row and the bias, and what rounds the shift.
+        if reach * (127 << shift) + (active + 1) / 2 + (1 << shift) < 32767:
+            return shift
+    return network.limits.accumulator_shift
+
+
+def finest_weight(network: NnueNetwork) -> int:
+    """The finest step of L2's weights with which the largest fits eight bits."""
+    largest = float(network.l2.weight.detach().abs().max())
+    fitting = (s for s in range(FINEST_WEIGHT, WEIGHT_SHIFT, -1) if largest * (1 << s) <= 127)
+    return next(fitting, WEIGHT_SHIFT)
+
+
+def _rounded(
+    network: NnueNetwork, scales: tuple[int, int, int, int], usual: NDArray[np.uint8]
+) -> _core.QuantisedNetwork:
     shape, size = network.shape, network.size
-    l2_bias = _balanced(network, _core.random_positions(CHUNK, 1) if usual is None else usual)
+    l2_bias = _balanced(network, usual, scales[1])
     first = {"biases": _flat(network.bias), "weights": _flat(network.weight[:size])}
     stacks = []
     for bucket in range(shape.buckets):
@@ -68,16 +111,14 @@ def rounded(network: NnueNetwork, usual: NDArray[np.uint8] | None = None) -> _co
             stack["extra_weights"] = _flat(network.extra.weight[second])
         stacks.append(stack)
     sizes = (shape.l1, shape.l2, shape.extra, shape.buckets)
-    return _core.QuantisedNetwork.rounded(
-        network.features.expression, sizes, network.limits.scales, first, stacks
-    )
+    return _core.QuantisedNetwork.rounded(network.features.expression, sizes, scales, first, stacks)
 
 
 @torch.no_grad()
-def _balanced(network: NnueNetwork, usual: NDArray[np.uint8]) -> Tensor:
+def _balanced(network: NnueNetwork, usual: NDArray[np.uint8], shift: int) -> Tensor:
     """L2's biases, less what rounding its weights adds on average, in each bucket on its own positions."""
     shape, weight = network.shape, network.l2.weight
-    lost = weight - (weight * (1 << WEIGHT_SHIFT)).round() / (1 << WEIGHT_SHIFT)
+    lost = weight - (weight * (1 << shift)).round() / (1 << shift)
     seen, count = torch.zeros_like(weight[: shape.buckets]), torch.zeros_like(weight[: shape.buckets, :1])
     for rows, pieces in _inputs(network, usual, 1):
         active, bucket = network.activations(rows), network.bucket(pieces)

@@ -1,8 +1,8 @@
 """Where the networks lie: from what a user wrote to one .nnue file, or to none.
 
 `nnue` alone is the network shipped with the package, and the handmade
-evaluation as long as there is none; after a colon stands a file, or the folder
-of a training run, whose newest network is meant.
+evaluation where there is none; after a colon stands a file, or the folder of a
+training run, whose newest network is meant.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from tabiya.errors import UserError
 from tabiya.learn.checkpoint import load_checkpoint, load_weights, newest_checkpoint
 from tabiya.learn.config import config_from_dict
 from tabiya.learn.export import export_onnx
+from tabiya.learn.run_record import trained_on
 from tabiya.learn.sidecar import write_sidecar
 from tabiya.minds.resnet.network import ResNet, ResNetShape, parameter_count
-from tabiya.minds.resnet.run_record import trained_on
 
 POSITIONS = 1000
 """Random positions on which the file must answer as torch does."""

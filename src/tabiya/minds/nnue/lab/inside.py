@@ -19,7 +19,8 @@ from torch import Tensor
 
 from tabiya.minds.nnue.data import Features
 from tabiya.minds.nnue.loss import NnueLoss, log_odds, losses
-from tabiya.minds.nnue.network import WEIGHT_SHIFT, NnueNetwork
+from tabiya.minds.nnue.network import NnueNetwork
+from tabiya.minds.nnue.quantised import finest_weight
 from tabiya.minds.nnue.sources import Samples
 
 LOOKED_AT = 1 << 15
@@ -65,7 +66,7 @@ def look_inside(network: NnueNetwork, held_out: Mapping[str, Samples]) -> dict[s
     mean = watched.total / watched.views
     spread = (watched.squares / watched.views - mean.square()).clamp(min=0).sqrt()
     l1, read = network.shape.l1, network.l2.weight.abs()
-    heard_at_all = ((read * (1 << WEIGHT_SHIFT)).round() > 0).any(0)
+    heard_at_all = ((read * (1 << finest_weight(network))).round() > 0).any(0)
     unheard = ~(heard_at_all[:l1] | heard_at_all[l1:])
     silent, constant = active == 0, full == 1
     heard = spread * (read.sum(0)[:l1] + read.sum(0)[l1:])

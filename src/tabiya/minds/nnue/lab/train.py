@@ -36,6 +36,7 @@ from tabiya.minds.nnue.lab.supply import SharedSupply
 from tabiya.minds.nnue.lab.variants import Variant, comparison, training_of
 from tabiya.minds.nnue.loss import NnueLoss
 from tabiya.minds.nnue.network import parameter_count
+from tabiya.minds.nnue.promotion import network_inputs
 from tabiya.minds.nnue.sources import NnueSource, NothingThereError, Samples
 from tabiya.minds.nnue.training import Run
 
@@ -129,7 +130,7 @@ class _Training:
         write_sidecar(
             target,
             kind="nnue",
-            planes=0,  # it sees features
+            inputs=network_inputs(target),
             parameters=parameter_count(network),
             name=variant.name,
             config=config_to_dict(config),

@@ -1,4 +1,4 @@
-"""What a run's folder says of itself, for the manifest of its network; read without torch."""
+"""What a run's folder says of itself: its settings, its record, its log; read without torch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from tabiya.errors import UserError
 
+LOG_FILE = "log.jsonl"
 RECORDS = ("record.json", "manifest.json")
 """Where a run may have written what it learned from, the first that is there."""
 
@@ -39,3 +40,27 @@ def _object(path: Path) -> dict[str, Any] | None:
     if not isinstance(found, dict):
         raise UserError(f"{path} must hold one object")
     return found
+
+
+def read_log(folder: str | Path) -> list[dict[str, Any]]:
+    """The reports of a run in the order they were made, without its notes; none where there is no log."""
+    return [line for line in log_lines(Path(folder) / LOG_FILE) if "note" not in line]
+
+
+def log_lines(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of a log; the last may be cut off, any other must be right."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    *whole, _cut_off = content.split(b"\n")
+    lines = []
+    for number, text in enumerate(whole, 1):
+        try:
+            line = json.loads(text)
+        except ValueError:
+            line = None
+        if not isinstance(line, dict) or type(line.get("step")) is not int:
+            raise UserError(f"{path}, line {number} is damaged: move the file away to begin a new log")
+        lines.append(line)
+    return lines
