@@ -58,6 +58,11 @@ def test_an_opinion_that_nobody_waits_for_is_stopped(server):
     assert server.post("/api/opinion", {"mind": {"name": "resnet"}}).status == 200
 
 
+def test_a_pawn_that_could_be_taken_en_passant_can_be_blanked():
+    board = blanked(Board("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1"), ["d5"])
+    assert board.fen() == "4k3/8/8/4P3/8/8/8/4K3 w - - 0 1"
+
+
 def test_a_blanked_square_is_empty_and_its_rights_are_gone():
     board = blanked(Board("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1"), ["h1", "a8"])
     assert board.fen() == "4k2r/8/8/8/8/8/8/R3K3 w Qk - 0 1"

@@ -45,7 +45,7 @@ def without(board: Board, parts: Sequence[str]) -> Board | None:
             if piece is not None and piece.piece_type == chess.KING:
                 return None
     outside.castling_rights = outside.clean_castling_rights()
-    if not _can_still_take_en_passant(outside):
+    if not can_still_take_en_passant(outside):
         outside.ep_square = None
     try:
         changed = Board(outside.fen())
@@ -54,7 +54,7 @@ def without(board: Board, parts: Sequence[str]) -> Board | None:
     return changed if changed.legal_moves() else None
 
 
-def _can_still_take_en_passant(board: chess.Board) -> bool:
+def can_still_take_en_passant(board: chess.Board) -> bool:
     """python-chess asks for a pawn that captures, and not for the one to be captured."""
     if board.ep_square is None:
         return False

@@ -13,6 +13,7 @@ from typing import Any
 import chess.pgn
 
 from tabiya._core import Board
+from tabiya.lens.removal import can_still_take_en_passant
 from tabiya.web import limits, wishes
 from tabiya.web.refusal import Refusal
 
@@ -91,7 +92,7 @@ def blanked(board: Board, squares: list[str]) -> Board:
         if piece is not None and piece.piece_type == chess.KING:
             raise Refusal(f"the king on {square} cannot be taken away: there is no chess without it")
     outside.castling_rights = outside.clean_castling_rights()
-    if not outside.has_legal_en_passant():
+    if not can_still_take_en_passant(outside):
         outside.ep_square = None
     try:
         return Board(outside.fen())
