@@ -13,30 +13,27 @@ from tabiya.programs import engines_json as lists
 from tabiya.programs.engine import Engine
 from tabiya.programs.engines_json import CUTECHESS, PYCHESS, Shape
 
-TURING = Engine("/opt/tabiya", "uci", "turing")
-RANDOM = Engine("/opt/tabiya", "uci", "random")
-POOL = Engine("/my programs/tabiya", "uci", "genetic:/my pools/pool.txt#7")
+TURING = Engine("/opt/tabiya", "uci", "turing", "/my/tabiya-turing")
+RANDOM = Engine("/opt/tabiya", "uci", "random", "/my/tabiya-random")
+POOL = Engine("/my programs/tabiya", "uci", "genetic:/my pools/pool.txt#7", "/my/tabiya-genetic")
 OTHERS = (
     '[ {"name":"Söckfish", "command" : "/usr/games/x",  "options":[{"a":[1,{}]}]},\n\n\t{"name": "]}"}]\n'
 )
 BOTH = pytest.mark.parametrize("shape", [PYCHESS, CUTECHESS])
 
 
-def test_pychess_gets_the_program_and_its_words_apart() -> None:
+def test_pychess_gets_the_file_of_the_mind_and_is_asked_to_look_at_it() -> None:
     (entry,) = json.loads(lists.install("", [TURING], PYCHESS).text)
     assert entry["name"] == "Tabiya turing"
     assert entry["protocol"] == "uci"
-    assert entry["command"] == "/opt/tabiya"
-    assert entry["args"] == ["uci", "turing"]
+    assert entry["command"] == "/my/tabiya-turing"
     assert entry["recheck"] is True
 
 
-def test_cute_chess_gets_one_line_with_quotes_where_a_path_has_spaces() -> None:
-    engines = [TURING, Engine("/my programs/tabiya", "uci", "random")]
-    first, second = json.loads(lists.install("", engines, CUTECHESS).text)
-    assert first["command"] == "/opt/tabiya uci turing"
-    assert second["command"] == '"/my programs/tabiya" uci random'
-    assert {"name", "protocol", "workingDirectory", "stderrFile"} < set(first)
+def test_cute_chess_which_takes_a_command_for_a_file_gets_the_file_of_the_mind() -> None:
+    (entry,) = json.loads(lists.install("", [TURING], CUTECHESS).text)
+    assert entry["command"] == "/my/tabiya-turing"
+    assert {"name", "protocol", "workingDirectory", "stderrFile"} < set(entry)
 
 
 @BOTH
@@ -60,18 +57,17 @@ def test_twice_is_once(text: str, shape: Shape) -> None:
 @BOTH
 def test_removal_gives_back_the_list_as_it_was(shape: Shape) -> None:
     installed = lists.install(OTHERS, [TURING, RANDOM], shape).text
-    assert lists.remove(installed, [], shape).text == OTHERS
-    one = lists.remove(installed, ["Tabiya turing"], shape)
+    assert lists.remove(installed, []).text == OTHERS
+    one = lists.remove(installed, ["Tabiya turing"])
     assert one.removed == ["Tabiya turing"]
-    assert lists.installed(one.text, shape) == ["Tabiya random"]
+    assert lists.installed(one.text) == ["Tabiya random"]
 
 
-@BOTH
 @given(places=st.lists(st.booleans(), max_size=6))
-def test_wherever_ours_stand_exactly_they_are_removed(places: list[bool], shape: Shape) -> None:
-    ours = shape.start(TURING)
+def test_wherever_ours_stand_exactly_they_are_removed(places: list[bool]) -> None:
+    ours = lists.start_keys(TURING)
     text = json.dumps([ours if own else {"name": f"other {n}"} for n, own in enumerate(places)], indent=2)
-    edit = lists.remove(text, [], shape)
+    edit = lists.remove(text, [])
     assert json.loads(edit.text) == [{"name": f"other {n}"} for n, own in enumerate(places) if not own]
     assert len(edit.removed) == sum(places)
 
@@ -81,13 +77,13 @@ def test_a_moved_program_is_updated_and_the_users_own_settings_stay(shape: Shape
     text = lists.install(OTHERS, [TURING, RANDOM], shape).text
     entries = json.loads(text)
     entries[2] |= {"options": [{"name": "Depth", "value": 3}], "level": 7, "md5": "x", "recheck": False}
-    moved = Engine("/elsewhere/tabiya", "uci", "turing")
+    moved = Engine("/elsewhere/tabiya", "uci", "turing", "/elsewhere/tabiya-turing")
     edit = lists.install(json.dumps(entries), [moved, RANDOM], shape)
     assert (edit.updated, edit.unchanged) == (["Tabiya turing"], ["Tabiya random"])
     after = json.loads(edit.text)
     assert after[2]["options"] == [{"name": "Depth", "value": 3}]
     assert after[2]["level"] == 7
-    assert after[2] | shape.start(moved) == after[2]
+    assert after[2] | lists.start_keys(moved) == after[2]
     assert after[:2] + after[3:] == entries[:2] + entries[3:]
 
 

@@ -116,6 +116,38 @@ def test_a_file_that_is_missing_is_made_and_has_no_backup(home: Path, program: s
     assert sorted(each.name for each in file.parent.iterdir() if each.is_file()) == [file.name]
 
 
+@pytest.mark.parametrize("program", ["cutechess", "pychess"])
+def test_every_mind_has_a_file_of_its_own_that_goes_with_its_entry(
+    home: Path, program: str, starter: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert install(program, starter, "random", "random?seed=1") == 0
+    first, second = json.loads((home / FILES[program]).read_text())
+    assert first["command"] != second["command"]
+    with chess.engine.SimpleEngine.popen_uci([second["command"]], timeout=60) as engine:
+        assert engine.play(chess.Board(), chess.engine.Limit(nodes=1)).move in chess.Board().legal_moves
+    # The list is right and the program has moved: only the file is written anew.
+    moved = starter.with_name("tabiya-moved")
+    starter.rename(moved)
+    capsys.readouterr()
+    assert install(program, moved, "random", "--dry-run") == 0
+    assert f"would be written: {first['command']}" in capsys.readouterr().out
+    assert install(program, moved, "random", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["updated"] == ["Tabiya random"]
+    assert str(moved) in Path(first["command"]).read_text()
+    assert main(["install-engine", program, "--remove", "random"]) == 0
+    assert not Path(first["command"]).exists()
+    assert Path(second["command"]).exists()
+
+
+def test_a_file_of_someone_elses_is_not_made_a_starter(home: Path, starter: Path) -> None:
+    own = home / ".config" / "cutechess" / "tabiya" / "tabiya-random"
+    own.parent.mkdir(parents=True)
+    own.write_text("#!/bin/sh\necho mine\n")
+    assert install("cutechess", starter, "random") == 2
+    assert own.read_text() == "#!/bin/sh\necho mine\n"
+    assert not (home / FILES["cutechess"]).exists()
+
+
 def test_xdg_config_home_is_heeded(home: Path, starter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "settings"))
     assert install("pychess", starter, "random") == 0

@@ -97,6 +97,8 @@ def test_pychess_discovers_the_engines_of_its_list(
     entries = {entry["name"]: entry for entry in json.loads(file.read_text())}
     assert "Depth" in [option["name"] for option in entries["Tabiya turing"]["options"]]
     assert entries["Tabiya turing"]["recheck"] is False
+    # By this PyChess tells engines apart when it gives a hint or a rematch.
+    assert entries["Tabiya turing"]["md5"] != entries["Tabiya random"]["md5"]
     before = file.read_bytes()
     install("pychess", starter, "random", "turing")
     assert file.read_bytes() == before

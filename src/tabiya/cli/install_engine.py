@@ -105,15 +105,16 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _settings(program: Program, settings: Settings, args: argparse.Namespace) -> int:
-    from tabiya.programs import settings_file
+    from tabiya.programs import settings_file, starter
     from tabiya.programs.engine import PREFIX
 
     path = Path(os.path.abspath(args.file.expanduser())) if args.file else settings.path()
+    folder = path.parent / "tabiya" if settings.starters else None
     before = settings_file.read(path, strict=settings.strict)
     left_out: list[str] = []
     engines: list[Engine] = []
     if not args.remove:
-        engines, left_out = _engines(program, args)
+        engines, left_out = _engines(program, args, folder)
     try:
         if args.remove:
             edit = settings.remove(before, [PREFIX + _lasting(mind) for mind in args.minds])
@@ -121,10 +122,17 @@ def _settings(program: Program, settings: Settings, args: argparse.Namespace) ->
             edit = settings.install(before, engines)
     except UserError as error:
         raise UserError(f"{path} {error}; it was left as it is") from None
-    changed = edit.text != before
+    stale = _stale_starters(engines, edit) if folder else []
+    changed = edit.text != before or bool(stale)
     backup = None
     if changed and not args.dry_run:
-        backup = settings_file.write(path, edit.text, keep=not settings.installed(before))
+        # First the starters, then the list: no entry may ever lead to nothing.
+        for engine in stale:
+            settings_file.write(Path(engine.starter), starter.starter(engine), keep=False, executable=True)
+        if edit.text != before:
+            backup = settings_file.write(path, edit.text, keep=not settings.installed(before))
+        if folder:
+            _drop_starters(folder, [name.removeprefix(PREFIX) for name in edit.removed])
     if args.json:
         print_json(
             {"program": program.name, "file": str(path), "changed": changed, "dry_run": args.dry_run}
@@ -135,6 +143,8 @@ def _settings(program: Program, settings: Settings, args: argparse.Namespace) ->
         return 0
     if args.dry_run:
         _show_difference(path, before, edit.text)
+        for engine in stale:
+            print(f"would be written: {engine.starter}")
     _tell(program, path, edit, args.dry_run)
     for reason in left_out:
         print(f"left out: {reason}")
@@ -145,6 +155,33 @@ def _settings(program: Program, settings: Settings, args: argparse.Namespace) ->
         if edit.added:
             print(f"then: {settings.then}.")
     return 0
+
+
+def _stale_starters(engines: list[Engine], edit: Edit) -> list[Engine]:
+    """The engines whose file is missing or old; one whose list entry is right counts as updated then."""
+    from tabiya.programs import settings_file, starter
+
+    stale = []
+    for engine in engines:
+        there = settings_file.read(Path(engine.starter), strict=False)
+        if there == starter.starter(engine):
+            continue
+        if there and not starter.is_starter(there):
+            raise UserError(f"{engine.starter} is a file of someone else's: move it away first")
+        stale.append(engine)
+        if engine.name in edit.unchanged:
+            edit.unchanged.remove(engine.name)
+            edit.updated.append(engine.name)
+    return stale
+
+
+def _drop_starters(folder: Path, minds: list[str]) -> None:
+    from tabiya.programs import settings_file, starter
+
+    for mind in minds:
+        path = folder / starter.starter_name(mind)
+        if starter.is_starter(settings_file.read(path, strict=False)):
+            path.unlink()
 
 
 def _tell(program: Program, path: Path, edit: Edit, dry_run: bool) -> None:
@@ -186,7 +223,7 @@ def _by_hand(program: Program, args: argparse.Namespace) -> int:
 
 
 def _lichess_bot(program: Program, args: argparse.Namespace) -> int:
-    from tabiya.programs import lichess_bot, settings_file
+    from tabiya.programs import lichess_bot, settings_file, starter
     from tabiya.roster import open_player
 
     if len(args.minds) > 1:
@@ -199,24 +236,24 @@ def _lichess_bot(program: Program, args: argparse.Namespace) -> int:
     if args.folder is not None and not args.folder.expanduser().is_dir():
         raise UserError(f"no folder {args.folder}: --folder takes the folder of lichess-bot")
     folder = Path(os.path.abspath((args.folder or Path("lichess-bot")).expanduser())) / "engines"
-    starter = folder / lichess_bot.starter_name(engine)
-    script = lichess_bot.starter(engine)
+    path = folder / starter.starter_name(engine.mind)
+    script = starter.starter(engine)
     section = lichess_bot.section(engine, folder, options)
     writes = args.folder is not None and not args.dry_run
-    there = settings_file.read(starter, strict=False)
+    there = settings_file.read(path, strict=False)
     changed = args.folder is not None and there != script
     if writes and changed:
-        settings_file.write(starter, script, keep=not lichess_bot.is_starter(there), executable=True)
+        settings_file.write(path, script, keep=not starter.is_starter(there), executable=True)
     if args.json:
         print_json(
-            {"program": program.name, "starter": str(starter), "changed": changed, "dry_run": args.dry_run}
+            {"program": program.name, "starter": str(path), "changed": changed, "dry_run": args.dry_run}
             | {"script": script, "section": section, "commands": {engine.name: engine.words}}
         )
         return 0
     if writes:
-        print(f"{starter}: {'written' if changed else 'already there'}")
+        print(f"{path}: {'written' if changed else 'already there'}")
     else:
-        print(f"1. With --folder DIR, lichess-bot's folder, this file is written as {starter}:\n")
+        print(f"1. With --folder DIR, lichess-bot's folder, this file is written as {path}:\n")
         print(script)
     print("2. In lichess-bot's config.yml, put this in the place of its `engine:` part:\n")
     print(section)
@@ -226,10 +263,16 @@ def _lichess_bot(program: Program, args: argparse.Namespace) -> int:
     return 0
 
 
-def _engines(program: Program, args: argparse.Namespace) -> tuple[list[Engine], list[str]]:
-    """The engines to enter, each opened once so that none is entered that cannot play."""
+def _engines(
+    program: Program, args: argparse.Namespace, folder: Path | None = None
+) -> tuple[list[Engine], list[str]]:
+    """The engines to enter, each opened once so that none is entered that cannot play.
+
+    `folder` is where their own files lie, for a program that needs such files.
+    """
     from tabiya.player import PlayerError, PlayerName
     from tabiya.programs.engine import Engine, program_in_use, refuse_odd_characters
+    from tabiya.programs.starter import starter_name
     from tabiya.roster import KINDS, open_player
 
     starter = args.starter
@@ -242,7 +285,8 @@ def _engines(program: Program, args: argparse.Namespace) -> tuple[list[Engine], 
         if PlayerName.parse(mind).kind == "human":
             raise UserError("a person cannot be an engine; leave out 'human'")
         lasting = _lasting(mind)
-        engine = Engine(starter, program.protocol, lasting)
+        own_file = str(folder / starter_name(lasting)) if folder else ""
+        engine = Engine(starter, program.protocol, lasting, own_file)
         refuse_odd_characters(engine)
         try:
             open_player(lasting).close()

@@ -32,6 +32,8 @@ class Engine:
     """Absolute path of the `tabiya` to start."""
     protocol: str
     mind: str
+    starter: str = ""
+    """Path of the mind's own file, for programs that need one (see `tabiya.programs.starter`)."""
 
     @property
     def name(self) -> str:

@@ -1,5 +1,8 @@
 """Lists of engines kept as a JSON array: PyChess's and Cute Chess's engines.json.
 
+An entry starts the mind's own file: Cute Chess takes the whole command for a
+file, and PyChess tells engines apart by the checksum of theirs.
+
 The array is edited as text: an entry that is not ours keeps its every byte. Of
 an entry that is ours only the keys that start it are set; what the program or
 the user wrote beside them (options, level, checksum) stays.
@@ -10,10 +13,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from tabiya.errors import UserError
-from tabiya.programs.engine import PREFIX, Edit, Engine, serves_a_mind, words_of
+from tabiya.programs import starter
+from tabiya.programs.engine import PREFIX, Edit, Engine
 
 _DECODER = json.JSONDecoder()
 
@@ -24,37 +29,30 @@ class Shape:
 
     indent: int
     """Of an object's keys, as the program itself would write them."""
-    as_list: bool
-    """Whether arguments are a list of their own (`args`) or part of `command`."""
     at_first: dict[str, Any]
     """Keys of a new entry that are the program's and the user's afterwards."""
     at_change: dict[str, Any]
     """Keys to set whenever a command has changed."""
 
-    def start(self, engine: Engine) -> dict[str, Any]:
-        """The keys by which the program starts the engine."""
-        keys: dict[str, Any] = {"name": engine.name, "protocol": engine.protocol}
-        if self.as_list:
-            return keys | {"command": engine.program, "args": engine.words[1:]}
-        return keys | {"command": engine.command()}
-
-    def is_ours(self, entry: dict[str, Any]) -> bool:
-        name, words = entry.get("name"), entry.get("args" if self.as_list else "command")
-        if isinstance(words, str) and not self.as_list:
-            words = words_of(words)
-        if not isinstance(name, str) or not isinstance(words, list):
-            return False
-        return name.startswith(PREFIX) and serves_a_mind([str(word) for word in words])
-
 
 # PyChess asks an engine for its options when `recheck` is set, and fills in its checksum itself.
 PYCHESS = Shape(
     indent=1,
-    as_list=True,
     at_first={"country": "unknown", "comment": "", "level": 20},
     at_change={"recheck": True},
 )
-CUTECHESS = Shape(indent=4, as_list=False, at_first={"workingDirectory": "", "stderrFile": ""}, at_change={})
+CUTECHESS = Shape(indent=4, at_first={"workingDirectory": "", "stderrFile": ""}, at_change={})
+
+
+def start_keys(engine: Engine) -> dict[str, Any]:
+    """The keys by which a program starts the engine."""
+    return {"name": engine.name, "protocol": engine.protocol, "command": engine.starter}
+
+
+def is_ours(entry: dict[str, Any]) -> bool:
+    """Whether an entry has a name and a starter such as ours."""
+    file = PurePath(str(entry.get("command"))).name
+    return str(entry.get("name")).startswith(PREFIX) and file.startswith(starter.PREFIX)
 
 
 def install(text: str, engines: Sequence[Engine], shape: Shape) -> Edit:
@@ -67,10 +65,10 @@ def install(text: str, engines: Sequence[Engine], shape: Shape) -> Edit:
         engine = wanted.get(str(entry.get("name")))
         if engine is None:
             continue
-        if not shape.is_ours(entry):
+        if not is_ours(entry):
             raise UserError(f"has an engine {engine.name!r} that is not ours: rename it first")
         del wanted[engine.name]
-        start = shape.start(engine)
+        start = start_keys(engine)
         if all(entry.get(key) == value for key, value in start.items()):
             edit.unchanged.append(engine.name)
         else:
@@ -79,12 +77,12 @@ def install(text: str, engines: Sequence[Engine], shape: Shape) -> Edit:
     for (start_at, end), new in sorted(replaced.items(), reverse=True):
         edit.text = edit.text[:start_at] + new + edit.text[end:]
     for engine in wanted.values():
-        edit.text = _appended(edit.text, shape.start(engine) | shape.at_first | shape.at_change, shape.indent)
+        edit.text = _appended(edit.text, start_keys(engine) | shape.at_first | shape.at_change, shape.indent)
         edit.added.append(engine.name)
     return edit
 
 
-def remove(text: str, names: Sequence[str], shape: Shape) -> Edit:
+def remove(text: str, names: Sequence[str]) -> Edit:
     """The list without our engines of these names; without any of ours if no name is given."""
     edit = Edit(text)
     while True:
@@ -93,7 +91,7 @@ def remove(text: str, names: Sequence[str], shape: Shape) -> Edit:
         found = [
             index
             for index, (_span, entry) in enumerate(entries)
-            if shape.is_ours(entry) and (not names or entry["name"] in names)
+            if is_ours(entry) and (not names or entry["name"] in names)
         ]
         if not found:
             return edit
@@ -108,9 +106,9 @@ def remove(text: str, names: Sequence[str], shape: Shape) -> Edit:
         edit.removed.append(entry["name"])
 
 
-def installed(text: str, shape: Shape) -> list[str]:
+def installed(text: str) -> list[str]:
     """The names of our engines in the list."""
-    return [entry["name"] for _span, entry in _entries(text) if shape.is_ours(entry)]
+    return [entry["name"] for _span, entry in _entries(text) if is_ours(entry)]
 
 
 def _written(entry: dict[str, Any], indent: int) -> str:

@@ -33,6 +33,8 @@ class Settings:
     """What the user should know of the change."""
     then: str
     """What to do in the program with engines that are new."""
+    starters: bool = False
+    """Whether each engine needs a file of its own, which then lies in a folder beside the settings."""
 
 
 @dataclass(frozen=True)
@@ -98,11 +100,12 @@ PROGRAMS = {
             Settings(
                 path=lambda: _config_home() / "pychess" / "engines.json",
                 install=partial(engines_json.install, shape=engines_json.PYCHESS),
-                remove=partial(engines_json.remove, shape=engines_json.PYCHESS),
-                installed=partial(engines_json.installed, shape=engines_json.PYCHESS),
+                remove=engines_json.remove,
+                installed=engines_json.installed,
                 strict=True,
                 note=lambda _path: "PyChess writes its list of engines itself: it must not run now",
                 then="start PyChess, which asks each new engine for its options, and choose one as a player",
+                starters=True,
             ),
         ),
         Program(
@@ -112,15 +115,16 @@ PROGRAMS = {
             Settings(
                 path=lambda: _config_home() / "cutechess" / "engines.json",
                 install=partial(engines_json.install, shape=engines_json.CUTECHESS),
-                remove=partial(engines_json.remove, shape=engines_json.CUTECHESS),
-                installed=partial(engines_json.installed, shape=engines_json.CUTECHESS),
+                remove=engines_json.remove,
+                installed=engines_json.installed,
                 strict=True,
                 note=lambda _path: "Cute Chess writes its list of engines itself: it must not run now",
                 then="Game > New, and choose one under CPU",
+                starters=True,
             ),
         ),
-        Program("arena", "Arena", "uci", steps=f"Engines > Install New Engine: {_BY_HAND}"),
-        Program("banksia", "Banksia GUI", "uci", steps=f"Engines > add an engine: {_BY_HAND}"),
+        Program("arena", "Arena", "uci", steps=f"Engines > Manage > Details > New: {_BY_HAND}"),
+        Program("banksia", "Banksia GUI", "uci", steps=f"in its dialog of engines: {_BY_HAND}"),
         Program("lichess-bot", "lichess-bot", "uci"),
     )
 }
