@@ -27,11 +27,12 @@ TRUNK = {
 }
 
 # What plays, shows or explains: from here no import, however lazy, leads to torch.
-NEVER_TORCH = ("board", "player", "protocols", "data", "arena", "roster", "lens", "web", "bench")
+NEVER_TORCH = ("board", "player", "protocols", "data", "arena", "roster", "lens", "web", "bench", "programs")
 NEVER_TORCH_COMMANDS = (
     "play",
     "move",
     "engine",
+    "install_engine",
     "explain",
     "serve",
     "minds",

@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str | None, str]] = {
     "serve": ("serve", "the web page: play, compare, watch, look inside"),
     "uci": ("engine", "a mind as a UCI engine under any chess program"),
     "xboard": ("engine", "a mind as an xboard engine"),
+    "install-engine": ("install_engine", "minds in the engine list of xboard, PyChess, Cute Chess, …"),
     "data": (
         "data",
         "games to positions to labels: extract, label, join, curate, stats, download, …",
