@@ -108,7 +108,7 @@ def test_make_run_installs_only_what_playing_needs() -> None:
     command = ["make", "--dry-run", "--always-make", "run"]
     plan = subprocess.run(command, cwd=ROOT, env=alone, capture_output=True, text=True, check=True).stdout
     assert re.findall(r"requirements/(\w+)\.txt", plan) == ["run", "build"]
-    assert plan.rstrip().endswith("bin/tabiya play")
+    assert plan.rstrip().endswith("bin/tabiya serve")
 
 
 def test_continuous_integration_is_one_executable_file_that_makes_the_tests() -> None:
