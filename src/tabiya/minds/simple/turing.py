@@ -162,10 +162,11 @@ class _Search:
             return ply - MATE if own_move else MATE - ply
         best = -math.inf if own_move else math.inf
         if ply >= depth:
-            considerable = [move for move in moves if _considerable(board, move, captured_on)]
-            if len(considerable) < len(moves):
+            if not all(_considerable(board, move, captured_on) for move in moves):
                 best = material_ratio(board, self._machine)
-            moves = considerable
+                if best > high if own_move else best < low:
+                    return best
+            moves = [move for move in moves if _considerable(board, move, captured_on)]
         for move in sorted(moves, key=lambda move: -_prize(board, move)):
             if own_move:
                 low = max(low, best)

@@ -111,18 +111,42 @@ def gives_mate(board: chess.Board, move: chess.Move) -> bool:
 
 def _may_check(board: chess.Board, move: chess.Move, king: chess.Square) -> bool:
     """False only where `move` surely gives no check, neither from its new square nor by leaving its old."""
-    if chess.BB_RAYS[king][move.from_square]:
-        return True
+    origin, target = chess.BB_SQUARES[move.from_square], chess.BB_SQUARES[move.to_square]
     kind = move.promotion or board.piece_type_at(move.from_square)
     if kind == chess.KNIGHT:
-        return bool(chess.BB_KNIGHT_ATTACKS[king] & chess.BB_SQUARES[move.to_square])
-    if kind == chess.PAWN:
-        attacks = chess.BB_PAWN_ATTACKS[board.turn][move.to_square]
+        direct = bool(chess.BB_KNIGHT_ATTACKS[king] & target)
+    elif kind == chess.PAWN:
         # En passant takes a second pawn away and may open a line.
-        return bool(attacks & chess.BB_SQUARES[king]) or move.to_square == board.ep_square
-    if kind == chess.KING:
-        return abs(move.from_square - move.to_square) == 2
-    return bool(chess.BB_RAYS[king][move.to_square])
+        direct = bool(chess.BB_PAWN_ATTACKS[not board.turn][king] & target) or (
+            move.to_square == board.ep_square
+        )
+    elif kind == chess.KING:
+        direct = abs(move.from_square - move.to_square) == 2
+    else:
+        between = chess.between(king, move.to_square) & ~origin
+        direct = bool(_lines(king, kind) & target) and not between & board.occupied
+    return direct or _uncovers(board, king, move.from_square)
+
+
+def _lines(square: chess.Square, kind: chess.PieceType | None) -> chess.Bitboard:
+    """The squares from which a bishop, rook or queen sees `square` on an empty board."""
+    straight = chess.BB_RANK_ATTACKS[square][0] | chess.BB_FILE_ATTACKS[square][0]
+    slanted = chess.BB_DIAG_ATTACKS[square][0]
+    if kind == chess.ROOK:
+        return straight
+    return slanted if kind == chess.BISHOP else straight | slanted
+
+
+def _uncovers(board: chess.Board, king: chess.Square, left: chess.Square) -> bool:
+    """Whether a line from one of the mover's pieces to `king` may open when `left` is left."""
+    ray = chess.BB_RAYS[king][left]
+    if not ray:
+        return False
+    straight = chess.square_rank(king) == chess.square_rank(left) or (
+        chess.square_file(king) == chess.square_file(left)
+    )
+    sliders = board.queens | (board.rooks if straight else board.bishops)
+    return bool(ray & sliders & board.occupied_co[board.turn] & ~chess.BB_SQUARES[left])
 
 
 def _pawn(board: chess.Board, square: chess.Square, color: chess.Color) -> float:
