@@ -9,7 +9,7 @@ import chess
 import pytest
 
 from tabiya.minds.simple.turing_value import (
-    _may_check,
+    CheckingSquares,
     gives_mate,
     material,
     material_ratio,
@@ -118,10 +118,10 @@ def test_no_move_that_gives_check_is_passed_over():
     for _ in range(60):
         board = chess.Board()
         while not board.is_game_over() and board.ply() < 120:
-            king = board.king(not board.turn)
+            checking = CheckingSquares.of(board)
             for move in board.legal_moves:
                 if board.gives_check(move):
                     checks += 1
-                    assert _may_check(board, move, king), f"{board.fen()} {move.uci()}"
+                    assert checking.may_check(board, move), f"{board.fen()} {move.uci()}"
             board.push(chance.choice(list(board.legal_moves)))
     assert checks > 1000
