@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from math import sqrt
 
 import chess
 import pytest
 
-from tabiya.minds.simple.turing_value import gives_mate, material, material_ratio, position_play
+from tabiya.minds.simple.turing_value import (
+    CheckingSquares,
+    gives_mate,
+    material,
+    material_ratio,
+    position_play,
+)
 
 # The game of 1952 against Glennie: White's moves with the gain in position-play that Turing noted.
 NOTED = [
@@ -103,3 +110,18 @@ def test_the_short_cut_finds_every_mating_move(fen):
         mate = board.is_checkmate()
         board.pop()
         assert gives_mate(board, move) == mate, move.uci()
+
+
+def test_no_move_that_gives_check_is_passed_over():
+    chance = random.Random(3)
+    checks = 0
+    for _ in range(60):
+        board = chess.Board()
+        while not board.is_game_over() and board.ply() < 120:
+            checking = CheckingSquares.of(board)
+            for move in board.legal_moves:
+                if board.gives_check(move):
+                    checks += 1
+                    assert checking.may_check(board, move), f"{board.fen()} {move.uci()}"
+            board.push(chance.choice(list(board.legal_moves)))
+    assert checks > 1000

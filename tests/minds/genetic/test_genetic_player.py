@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 
 from tabiya._core import Board, GeneticMind, Genome, StopFlag, genetic_game
 from tabiya.cli import main
-from tabiya.minds.genetic.player import GeneticPlayer, open_player, shipped_genome
+from tabiya.minds.genetic.player import SHIPPED, GeneticPlayer, open_player, shipped_genome
 from tabiya.player import Limit, PlayerError, PlayerFailure, PlayerName
 from tabiya.roster import open_player as open_any_player
 
@@ -276,3 +278,9 @@ def test_the_command_line_refuses_a_bad_genome_in_one_sentence(tmp_path, capsys,
     error = capsys.readouterr().err
     assert str(path) in error
     assert error.count("\n") == 1
+
+
+def test_the_shipped_genome_is_the_one_of_its_manifest():
+    manifest = json.loads((SHIPPED / "main.json").read_text())
+    assert hashlib.sha256((SHIPPED / "main.txt").read_bytes()).hexdigest() == manifest["sha256"]
+    assert shipped_genome().id == manifest["id"]

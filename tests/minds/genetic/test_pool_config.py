@@ -127,3 +127,17 @@ def test_nodes_grow_like_time(config):
 def test_a_maximum_of_nodes_needs_a_beginning_below_it(config):
     assert "more than the maximum" in refused(config(game_nodes=10, maximum_game_nodes=5))
     assert "no game nodes to begin with" in refused(config(game_nodes=None, maximum_game_nodes=5))
+
+
+def test_nodes_may_grow_by_per_cent(config):
+    grow = {"game_nodes": 100, "maximum_game_nodes": 140, "game_nodes_growth": 10}
+    up = read_config(config(**grow, oscillating_time="no"))
+    assert [up.game_clock(turn) for turn in range(6)] == [100, 110, 121, 133, 140, 140]
+    both = read_config(config(**grow, oscillating_time="yes"))
+    assert [both.game_clock(turn) for turn in range(9)] == [100, 110, 121, 133, 140, 133, 121, 110, 100]
+
+
+def test_nodes_grow_in_one_way_and_to_an_end(config):
+    assert "no maximum game nodes" in refused(config(game_nodes_growth=1))
+    both = {"maximum_game_nodes": 500, "game_nodes_growth": 1, "game_nodes_increment": 1}
+    assert "keep one of them" in refused(config(**both))

@@ -5,7 +5,7 @@
 use std::f64::consts::TAU;
 
 use super::genome::Genome;
-use super::schema::{GENES, Property, Start};
+use super::schema::{GENES, Property, Start, Step};
 use crate::playout::Random;
 
 /// Genes of a newborn that are mutated, on average.
@@ -50,7 +50,12 @@ pub fn child(id: u64, first: &Genome, second: Option<&Genome>, seed: u64) -> Gen
         if chance.below(GENES.len()) < MUTATIONS {
             let at = chance.below(gene.properties.len());
             let property = &gene.properties[at];
-            values[at] = settled(property, values[at] + property.step * step(&mut chance));
+            let (value, by) = (values[at], step(&mut chance));
+            let mutated = match property.step {
+                Step::Add(size) => value + size * by,
+                Step::Multiply(decades) => value * 10f64.powf(decades * by),
+            };
+            values[at] = settled(property, mutated);
         }
     }
     Genome { id, parents: Some(format!("{} {name}", first.id)), values }
@@ -111,6 +116,22 @@ mod tests {
         }
         // A whole-numbered property may mutate to itself, and a coin flip may hide nothing.
         assert!((1850..=2100).contains(&mutated), "{mutated} mutations in 1000 children");
+    }
+
+    #[test]
+    fn a_speculation_constant_mutates_by_its_own_measure_and_never_to_nothing() {
+        let gene = crate::genetic::schema::gene_number("Look Ahead Gene").unwrap();
+        let at = GENES[gene].properties.iter().position(|each| each.name == "Speculation-Recapture").unwrap();
+        let mut parent = random(1, 1);
+        parent.values[gene][at] = 1e-5;
+        let (mut mutated, mut near) = (0, 0);
+        for seed in 0..20_000 {
+            let value = child(2, &parent, Some(&parent), seed).values[gene][at];
+            assert!(value > 0.0);
+            mutated += usize::from(value != 1e-5);
+            near += usize::from(value != 1e-5 && (1e-6..1e-4).contains(&value));
+        }
+        assert!(mutated > 300 && near * 2 > mutated, "{near} of {mutated}");
     }
 
     #[test]

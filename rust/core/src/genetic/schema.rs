@@ -11,10 +11,17 @@ pub struct Property {
     pub high: f64,
     pub start: Start,
     /// The usual deviation of a mutation's step (`breed` makes it smaller or larger by chance).
-    pub step: f64,
+    pub step: Step,
     /// What a file means that leaves the property out; such a value is not written either.
     pub default: Option<f64>,
     pub whole: bool,
+}
+
+/// How a mutation changes a number.
+pub enum Step {
+    Add(f64),
+    /// In powers of ten, for numbers whose order of magnitude is what matters.
+    Multiply(f64),
 }
 
 /// Where a random genome's number comes from.
@@ -26,6 +33,7 @@ pub enum Start {
 }
 
 use Start::{Broad, Normal};
+use Step::{Add, Multiply};
 
 pub struct Gene {
     pub name: &'static str,
@@ -36,15 +44,17 @@ pub struct Gene {
 const FREE: f64 = 1e6;
 
 const fn real(name: &'static str, low: f64, start: Start, step: f64) -> Property {
-    Property { name, low, high: FREE, start, step, default: None, whole: false }
+    Property { name, low, high: FREE, start, step: Add(step), default: None, whole: false }
 }
 
 const fn piece(name: &'static str) -> Property {
     real(name, -FREE, Normal(0.0, 5.0), 1.0)
 }
 
+/// What is worth a look may be worth a hundred-thousandth of another: a step by a fixed amount would miss it.
 const fn speculation(name: &'static str) -> Property {
-    real(name, 0.0, Normal(0.0, 3.0), 0.3)
+    let step = Multiply(0.3);
+    Property { name, low: 0.0, high: FREE, start: Broad(0.1, 1.0), step, default: None, whole: false }
 }
 
 /// A scoring gene's weight, which may turn its score into its contrary.
@@ -58,7 +68,7 @@ const EXPONENT: Property = Property {
     low: 0.0,
     high: 20.0,
     start: Normal(1.0, 0.0),
-    step: 0.05,
+    step: Add(0.05),
     default: Some(1.0),
     whole: false,
 };
@@ -109,7 +119,7 @@ pub const GENES: [Gene; 14] = [
                 low: 0.0,
                 high: 7.0,
                 start: Normal(2.0, 1.0),
-                step: 1.0,
+                step: Add(1.0),
                 default: None,
                 whole: true,
             },

@@ -2,7 +2,11 @@
 //!
 //! There is no fixed depth: a position's time is divided among its moves, and
 //! a move is looked behind if T = k·N/v, the time to score the N replies,
-//! fits into its share. What a move leaves unspent goes to those after it.
+//! fits into its share. On the board itself, what a move leaves unspent goes to
+//! those after it. Further on all moves of a position have the same share: if it
+//! were handed on there too, those that come first, the captures, would be left
+//! where those that come last are followed two plies further, and a player
+//! that compares the two gives its pieces away.
 //! Captures come first, and before them the line foreseen at the last move.
 //! A branch is left when a win at a smaller depth is already at hand.
 
@@ -185,15 +189,17 @@ impl<'a> Search<'a> {
         if alpha >= soonest_win {
             return alpha;
         }
-        let began = self.spent();
         let moves = self.order(position, ply, recalls);
         let mut best = f64::NEG_INFINITY;
         for (at, &m) in moves.iter().enumerate() {
             if self.is_over() {
                 break;
             }
-            let left = time - (self.spent() - began);
-            let share = left / (moves.len() - at) as f64;
+            let share = if ply == 0 {
+                (time - self.spent()) / (moves.len() - at) as f64
+            } else {
+                time / moves.len() as f64
+            };
             let follows = recalls && at == 0 && self.recall.get(here) == Some(&m);
             let value = self.value_of(position, m, castled, (alpha, beta), ply, share, follows);
             // A move whose examination was cut short has no value; the first of the root has to do.

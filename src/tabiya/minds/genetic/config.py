@@ -43,6 +43,8 @@ class PoolConfig:
     maximum_game_nodes: int | None = None
     """Where the nodes grow like the time: to this number, by `game_nodes_increment` after each round."""
     game_nodes_increment: int = 0
+    game_nodes_growth: float = 0.0
+    """Per cent added after each round, instead of the increment: short games are cheap, have many of them."""
     maximum_games: int | None = None
     """The run ends when so many games have been played in all pools together."""
     maximum_minutes: float | None = None
@@ -59,13 +61,16 @@ class PoolConfig:
         if self.game_nodes is not None:
             low, step = float(self.game_nodes), float(self.game_nodes_increment)
             high = low if self.maximum_game_nodes is None else float(self.maximum_game_nodes)
-        if step == 0 or low == high:
+        factor = 1 + self.game_nodes_growth / 100 if self.game_nodes is not None else 1.0
+        if low == high or (step == 0 and factor == 1):
             return low
-        steps = math.ceil(round((high - low) / step, 9))
+        distance = (high - low) / step if factor == 1 else math.log(high / low, factor)
+        steps = math.ceil(round(distance, 9))
         if self.oscillating_time:
             turn %= 2 * steps
             turn = min(turn, 2 * steps - turn)
-        return min(high, low + min(turn, steps) * step)
+        turn = min(turn, steps)
+        return min(high, low + turn * step if factor == 1 else round(low * factor**turn))
 
 
 def _whole(low: int) -> Callable[[str], int]:
@@ -122,6 +127,7 @@ OPTIONAL: dict[str, tuple[Callable[[str], Any], str]] = {
     "game nodes": (_whole(1), "a whole number of at least 1"),
     "maximum game nodes": (_whole(1), "a whole number of at least 1"),
     "game nodes increment": (_whole(0), "a whole number, not negative"),
+    "game nodes growth": (_real(0, 100), "a number of per cent from 0 to 100"),
     "maximum games": (_whole(1), "a whole number of at least 1"),
     "maximum minutes": (_real(0), "a number of minutes, not negative"),
     "new blood probability": (_real(0, 1), "a number from 0 to 1"),
@@ -168,5 +174,9 @@ def read_config(path: Path) -> PoolConfig:
         raise UserError(f"the game nodes in {path} are more than the maximum game nodes")
     if "maximum game nodes" in found and "game nodes" not in found:
         raise UserError(f"{path} has maximum game nodes but no game nodes to begin with")
+    if found.get("game nodes growth") and found.get("game nodes increment"):
+        raise UserError(f"{path} has both a game nodes increment and a growth: keep one of them")
+    if found.get("game nodes growth") and "maximum game nodes" not in found:
+        raise UserError(f"{path} has a game nodes growth but no maximum game nodes to end it")
     names = {field.name.replace("_", " "): field.name for field in fields(PoolConfig)}
     return PoolConfig(**{names[key]: value for key, value in found.items()})

@@ -30,7 +30,13 @@ import chess
 
 from tabiya._core import Board
 from tabiya.minds.simple.settings import apply, find_option, whole_number
-from tabiya.minds.simple.turing_value import PIECE_VALUES, gives_mate, material_ratio, position_play
+from tabiya.minds.simple.turing_value import (
+    PIECE_VALUES,
+    CheckingSquares,
+    gives_mate,
+    material_ratio,
+    position_play,
+)
 from tabiya.player import Decision, Limit, Player, PlayerName, PlayerOption, ScoredMove
 from tabiya.protocols.python_chess import to_python_chess
 from tabiya.protocols.scores import mate_score
@@ -162,10 +168,12 @@ class _Search:
             return ply - MATE if own_move else MATE - ply
         best = -math.inf if own_move else math.inf
         if ply >= depth:
-            considerable = [move for move in moves if _considerable(board, move, captured_on)]
-            if len(considerable) < len(moves):
+            checking = CheckingSquares.of(board)
+            if not all(_considerable(board, move, captured_on, checking) for move in moves):
                 best = material_ratio(board, self._machine)
-            moves = considerable
+                if best > high if own_move else best < low:
+                    return best
+            moves = [move for move in moves if _considerable(board, move, captured_on, checking)]
         for move in sorted(moves, key=lambda move: -_prize(board, move)):
             if own_move:
                 low = max(low, best)
@@ -181,7 +189,12 @@ class _Search:
         return best
 
 
-def _considerable(board: chess.Board, move: chess.Move, captured_on: chess.Square | None) -> bool:
+def _considerable(
+    board: chess.Board,
+    move: chess.Move,
+    captured_on: chess.Square | None,
+    checking: CheckingSquares | None = None,
+) -> bool:
     """Whether the paper follows `move` beyond the plies on which it follows every move."""
     if board.is_capture(move):
         if move.to_square == captured_on:
@@ -194,7 +207,7 @@ def _considerable(board: chess.Board, move: chess.Move, captured_on: chess.Squar
         hunter = board.piece_type_at(move.from_square)
         if hunter is not None and PIECE_VALUES[prey] > PIECE_VALUES[hunter]:
             return True
-    return gives_mate(board, move)
+    return gives_mate(board, move, checking)
 
 
 def _prize(board: chess.Board, move: chess.Move) -> float:

@@ -21,6 +21,7 @@ for its first eight moves (4.2 for 1. e4, 3.1 for 2. Nc3, …):
 from __future__ import annotations
 
 from math import sqrt
+from typing import NamedTuple
 
 import chess
 
@@ -93,36 +94,66 @@ def position_play(board: chess.Board, castled: bool = False) -> float:
         value += 2.0 if can_castle else 1.0
     if board.is_check():
         value += 0.5  # (ix)
-    elif any(gives_mate(again, move) for move in again.legal_moves):
-        value += 1.0  # (viii)
+    else:
+        checking = CheckingSquares.of(again)
+        if any(gives_mate(again, move, checking) for move in again.legal_moves):
+            value += 1.0  # (viii)
     return value
 
 
-def gives_mate(board: chess.Board, move: chess.Move) -> bool:
+class CheckingSquares(NamedTuple):
+    """From where the side to move would give check; made once for all moves of a position."""
+
+    by_kind: tuple[chess.Bitboard, ...]
+    """Squares that a piece would check from, by its kind."""
+    shields: chess.Bitboard
+    """Pieces of its own that may uncover a check by leaving."""
+
+    @classmethod
+    def of(cls, board: chess.Board) -> CheckingSquares:
+        king = board.king(not board.turn)
+        if king is None:
+            return cls((0,) * 7, 0)
+        own, occupied = board.occupied_co[board.turn], board.occupied
+        slanted = chess.BB_DIAG_ATTACKS[king]
+        rank, file = chess.BB_RANK_ATTACKS[king], chess.BB_FILE_ATTACKS[king]
+        masks = (chess.BB_DIAG_MASKS[king], chess.BB_RANK_MASKS[king], chess.BB_FILE_MASKS[king])
+        diagonal = slanted[masks[0] & occupied]
+        straight = rank[masks[1] & occupied] | file[masks[2] & occupied]
+        shields = 0
+        if own & diagonal:
+            without = occupied & ~(own & diagonal)
+            if slanted[masks[0] & without] & ~diagonal & own & (board.bishops | board.queens):
+                shields |= own & diagonal
+        if own & straight:
+            without = occupied & ~(own & straight)
+            seen = rank[masks[1] & without] | file[masks[2] & without]
+            if seen & ~straight & own & (board.rooks | board.queens):
+                shields |= own & straight
+        pawn, knight = chess.BB_PAWN_ATTACKS[not board.turn][king], chess.BB_KNIGHT_ATTACKS[king]
+        return cls((0, pawn, knight, diagonal, straight, diagonal | straight, 0), shields)
+
+    def may_check(self, board: chess.Board, move: chess.Move) -> bool:
+        """False only where `move` surely gives no check, from its new square or by leaving its old."""
+        if move.promotion or chess.BB_SQUARES[move.from_square] & self.shields:
+            return True
+        kind = board.piece_type_at(move.from_square) or 0
+        if self.by_kind[kind] & chess.BB_SQUARES[move.to_square]:
+            return True
+        # Castling brings a rook, and en passant takes a second pawn out of the way.
+        return (kind == chess.KING and abs(move.from_square - move.to_square) == 2) or (
+            kind == chess.PAWN and move.to_square == board.ep_square
+        )
+
+
+def gives_mate(board: chess.Board, move: chess.Move, checking: CheckingSquares | None = None) -> bool:
     """Whether `move` mates; cheap for the many moves that cannot even give check."""
-    king = board.king(not board.turn)
-    if king is None or not _may_check(board, move, king):
+    if not (checking or CheckingSquares.of(board)).may_check(board, move):
         return False
     board.push(move)
     mate = board.is_checkmate()
     board.pop()
     return mate
-
-
-def _may_check(board: chess.Board, move: chess.Move, king: chess.Square) -> bool:
-    """False only where `move` surely gives no check, neither from its new square nor by leaving its old."""
-    if chess.BB_RAYS[king][move.from_square]:
-        return True
-    kind = move.promotion or board.piece_type_at(move.from_square)
-    if kind == chess.KNIGHT:
-        return bool(chess.BB_KNIGHT_ATTACKS[king] & chess.BB_SQUARES[move.to_square])
-    if kind == chess.PAWN:
-        attacks = chess.BB_PAWN_ATTACKS[board.turn][move.to_square]
-        # En passant takes a second pawn away and may open a line.
-        return bool(attacks & chess.BB_SQUARES[king]) or move.to_square == board.ep_square
-    if kind == chess.KING:
-        return abs(move.from_square - move.to_square) == 2
-    return bool(chess.BB_RAYS[king][move.to_square])
 
 
 def _pawn(board: chess.Board, square: chess.Square, color: chess.Color) -> float:
