@@ -11,6 +11,7 @@ import bz2
 import gzip
 import hashlib
 import io
+import json
 import lzma
 import os
 import zlib
@@ -183,3 +184,9 @@ def compressed(path: Path, suffix: str) -> Iterator[IO[bytes]]:
                 yield cast(IO[bytes], zstd)
         else:
             yield raw
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a record as indented JSON, whole or not at all."""
+    with replacing(path) as part:
+        part.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -26,7 +26,7 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 from tabiya._core import Board
 from tabiya.arena.provenance import provenance
 from tabiya.errors import UserError
-from tabiya.files import numbered_lines, replacing
+from tabiya.files import numbered_lines, write_json
 from tabiya.player import Decision, Limit, OpenPlayer, Player, PlayerError, PlayerFailure
 
 BATCH = 512
@@ -266,6 +266,5 @@ def write_record(folder: Path, question: str, player: str, record: dict[str, Any
     mark = hashlib.sha256(json.dumps(setting, sort_keys=True).encode()).hexdigest()[:8]
     plain = re.sub(r"[^A-Za-z0-9]+", "-", player).strip("-")[-40:]
     target = folder / f"eval-{question}-{plain}-{mark}.json"
-    with replacing(target) as temporary:
-        temporary.write_text(json.dumps(whole, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_json(target, whole)
     return target

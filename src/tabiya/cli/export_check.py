@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from tabiya.arena.provenance import provenance
     from tabiya.cli.export_files import open_network, positions_for
-    from tabiya.files import replacing
+    from tabiya.files import write_json
     from tabiya.minds.resnet.comparison import agreement, latency
 
     for name, low in (("games", 0), ("positions", 1), ("runs", 1), ("passes", 1)):
@@ -77,8 +76,7 @@ def run(args: argparse.Namespace) -> int:
         figures["match"] = play_match(args, players, files) if args.games else None
     figures |= provenance()
     if args.out is not None:
-        with replacing(args.out / "check.json") as temporary:
-            temporary.write_text(json.dumps(figures, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        write_json(args.out / "check.json", figures)
     if args.json:
         print_json(figures)
     else:

@@ -7,7 +7,6 @@ where a bound of a few Elo needs more games than a processor plays in an hour.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from tabiya.cli.export_check import described, play_match
     from tabiya.cli.export_files import open_network
     from tabiya.cli.match import score_lines
-    from tabiya.files import replacing
+    from tabiya.files import write_json
     from tabiya.minds.resnet.on_device import on_device
 
     if args.games < 1:
@@ -59,8 +58,7 @@ def run(args: argparse.Namespace) -> int:
         **provenance(),
     }
     if args.out is not None:
-        with replacing(args.out / "duel.json") as temporary:
-            temporary.write_text(json.dumps(figures, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        write_json(args.out / "duel.json", figures)
     if args.json:
         print_json(figures)
     else:

@@ -84,7 +84,7 @@ def _gpu(plan: ResultTables, out: Path) -> int:
         raise UserError(
             "a GPU's time is taken with torch: install it with `pip install 'tabiya[train]'`"
         ) from None
-    from tabiya.learn.lab.folder import write_json
+    from tabiya.files import write_json
     from tabiya.minds.resnet.lab.gpu_latency import measure_gpu
     from tabiya.minds.resnet.lab.results import GPU_FILE
     from tabiya.minds.resnet.shelf import network_path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from tabiya._core import random_positions
-    from tabiya.files import checksum, replacing
+    from tabiya.files import checksum, write_json
     from tabiya.learn.calibration import draw_positions
     from tabiya.minds.nnue import rounding
 
@@ -72,8 +71,7 @@ def run(args: argparse.Namespace) -> int:
     record |= {"positions_from": source, "seed": args.seed}
     out = args.out or Path(OUT) / f"nnue-rounding-{record['sha256'][:8]}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(out) as part:
-        part.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_json(out, record)
     if args.plot is not None:
         rounding.draw(record, args.plot)
     if args.json:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     from tabiya.arena.books import Book
     from tabiya.arena.provenance import provenance
     from tabiya.bench.engines import POSITIONS, Effort, Engine, measure
-    from tabiya.files import replacing
+    from tabiya.files import write_json
 
     if args.stops < 0:
         raise UserError(f"--stops must not be negative, got {args.stops}")
@@ -70,8 +69,7 @@ def run(args: argparse.Namespace) -> int:
         **provenance(),
     }
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(args.out) as part:
-        part.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_json(args.out, record)
     if args.json:
         print_json(record)
         return 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tabiya.errors import UserError
-from tabiya.files import checksum, replacing
+from tabiya.files import checksum, write_json
 
 _KEYS = ("name", "kind", "sha256", "parameters", "config", "trained_on", "measured")
 
@@ -54,8 +54,7 @@ def write_sidecar(
         "measured": measured or {},
     }
     target = sidecar_path(network)
-    with replacing(target) as temporary:
-        temporary.write_text(json.dumps(manifest, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_json(target, manifest)
     return target
 
 

@@ -74,6 +74,21 @@ def _xboard_note(path: Path) -> str:
     return note
 
 
+def _engines_json(title: str, shape: engines_json.Shape, then: str) -> Settings:
+    """The settings of a program that keeps its engines in engines.json, in a folder of its own."""
+    folder = title.lower().replace(" ", "")
+    return Settings(
+        path=lambda: _config_home() / folder / "engines.json",
+        install=partial(engines_json.install, shape=shape),
+        remove=engines_json.remove,
+        installed=engines_json.installed,
+        strict=True,
+        note=lambda _path: f"{title} writes its list of engines itself: it must not run now",
+        then=then,
+        starters=True,
+    )
+
+
 _BY_HAND = "the command is the engine's file, the parameters its arguments; choose the protocol too"
 
 PROGRAMS = {
@@ -97,31 +112,17 @@ PROGRAMS = {
             "pychess",
             "PyChess",
             "uci",
-            Settings(
-                path=lambda: _config_home() / "pychess" / "engines.json",
-                install=partial(engines_json.install, shape=engines_json.PYCHESS),
-                remove=engines_json.remove,
-                installed=engines_json.installed,
-                strict=True,
-                note=lambda _path: "PyChess writes its list of engines itself: it must not run now",
-                then="start PyChess, which asks each new engine for its options, and choose one as a player",
-                starters=True,
+            _engines_json(
+                "PyChess",
+                engines_json.PYCHESS,
+                "start PyChess, which asks each new engine for its options, and choose one as a player",
             ),
         ),
         Program(
             "cutechess",
             "Cute Chess",
             "uci",
-            Settings(
-                path=lambda: _config_home() / "cutechess" / "engines.json",
-                install=partial(engines_json.install, shape=engines_json.CUTECHESS),
-                remove=engines_json.remove,
-                installed=engines_json.installed,
-                strict=True,
-                note=lambda _path: "Cute Chess writes its list of engines itself: it must not run now",
-                then="Game > New, and choose one under CPU",
-                starters=True,
-            ),
+            _engines_json("Cute Chess", engines_json.CUTECHESS, "Game > New, and choose one under CPU"),
         ),
         Program("arena", "Arena", "uci", steps=f"Engines > Manage > Details > New: {_BY_HAND}"),
         Program("banksia", "Banksia GUI", "uci", steps=f"in its dialog of engines: {_BY_HAND}"),

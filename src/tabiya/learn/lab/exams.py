@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from tabiya.learn.lab.folder import LabFolder, read_json, write_json
+from tabiya.files import write_json
+from tabiya.learn.lab.folder import LabFolder, read_json
 
 Figures: TypeAlias = dict[str, Any]
 

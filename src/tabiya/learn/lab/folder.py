@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tabiya.errors import UserError
-from tabiya.files import refuse_other_settings, replacing
+from tabiya.files import refuse_other_settings, write_json
 from tabiya.learn.sidecar import read_sidecar, sidecar_path
 
 
@@ -93,8 +93,3 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise UserError(f"{path} is damaged: it holds no table; delete it to make it again")
     return found
-
-
-def write_json(path: Path, value: dict[str, Any]) -> None:
-    with replacing(path) as part:
-        part.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

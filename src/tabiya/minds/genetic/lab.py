@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tabiya.errors import UserError
-from tabiya.files import replacing
+from tabiya.files import write_json
 from tabiya.minds.genetic import pool_files
 from tabiya.minds.genetic.chronicle import PIECES, read_games, read_genes
 from tabiya.minds.genetic.family import GENERATIONS, draw, family_tree
@@ -78,8 +78,7 @@ def report(
 
         found["pictures"] = [*draw_all(out, games, genes, lengths), "family.png"]
         draw(tree, out / "family.png")
-    with replacing(out / "report.json") as temporary:
-        temporary.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_json(out / "report.json", found)
     return found
 
 

@@ -301,14 +301,7 @@ class _Running:
     # The teacher ------------------------------------------------------------------------------------------
 
     def _labelling(self, name: str, positions: Path, nice: int) -> Labelling:
-        teaching = Teaching(
-            command="/usr/bin/nice",
-            arguments=("-n", str(nice), *self._teacher),
-            options={"Hash": "16"},
-            depth=self._plan.teacher_depth,
-            all_moves=True,
-            workers=self._plan.workers,
-        )
+        teaching = self._teaching(nice, depth=self._plan.teacher_depth, all_moves=True)
         task = Task(name, self._folder / f"{name}.moves", lambda: read_positions(positions))
         return Labelling(task, teaching, self._without_exams)
 
@@ -317,21 +310,21 @@ class _Running:
         kept = self._folder / f"{name}{OWN_LABELS}"
         if own is not None:
             write_move_labels(kept, own)
-        teaching = Teaching(
-            command="/usr/bin/nice",
-            arguments=(
-                "-n",
-                str(MISTAKES_NICE if name.startswith("selfplay") else REVIEW_NICE),
-                *self._teacher,
-            ),
-            options={"Hash": "16"},
-            nodes=self._plan.review_nodes,
-            review=True,
-            workers=self._plan.workers,
-        )
+        nice = MISTAKES_NICE if name.startswith("selfplay") else REVIEW_NICE
+        teaching = self._teaching(nice, nodes=self._plan.review_nodes, review=True)
         target = self._folder / f"{name}.moves"
         task = Task(name, target, lambda: load_move_labels(kept)[0], lambda: load_move_labels(kept))
         return Labelling(task, teaching, self._without_exams)
+
+    def _teaching(self, nice: int, **asked: Any) -> Teaching:
+        """The campaign's teacher at a priority, asked for something."""
+        return Teaching(
+            command="/usr/bin/nice",
+            arguments=("-n", str(nice), *self._teacher),
+            options={"Hash": "16"},
+            workers=self._plan.workers,
+            **asked,
+        )
 
     def _without_exams(self, file: Path) -> Joined:
         games = [source.path for source in self._plan.training.sources if source.kind == "games"]

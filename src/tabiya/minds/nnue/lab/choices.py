@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from tabiya import _core
 from tabiya.errors import UserError
-from tabiya.learn.lab.folder import LabFolder, read_json, write_json
+from tabiya.files import write_json
+from tabiya.learn.lab.folder import LabFolder, read_json
 from tabiya.learn.lab.training import clear_device
 from tabiya.minds.nnue.lab.plan import Lab
 from tabiya.minds.nnue.lab.supply import SharedSupply

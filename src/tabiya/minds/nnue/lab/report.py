@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from tabiya.arena.provenance import provenance
-from tabiya.files import replacing
+from tabiya.files import replacing, write_json
 from tabiya.learn.config import config_to_dict
 from tabiya.learn.lab.exams import answers
-from tabiya.learn.lab.folder import LabFolder, read_json, write_json
+from tabiya.learn.lab.folder import LabFolder, read_json
 from tabiya.learn.lab.standings import Standings
 from tabiya.minds.nnue.lab.choices import shown_choices
 from tabiya.minds.nnue.lab.plan import Lab

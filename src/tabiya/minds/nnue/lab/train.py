@@ -22,10 +22,10 @@ import torch
 
 from tabiya.arena.provenance import provenance
 from tabiya.errors import UserError
-from tabiya.files import replacing
+from tabiya.files import replacing, write_json
 from tabiya.learn.checkpoint import newest_checkpoint
 from tabiya.learn.config import config_to_dict
-from tabiya.learn.lab.folder import LabFolder, write_json
+from tabiya.learn.lab.folder import LabFolder
 from tabiya.learn.lab.training import Say, checksums, refuse_missing_device, train_in_turn
 from tabiya.learn.log import read_log
 from tabiya.learn.sidecar import write_sidecar

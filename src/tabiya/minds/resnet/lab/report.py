@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tabiya.arena.provenance import provenance
-from tabiya.files import replacing
+from tabiya.files import replacing, write_json
 from tabiya.learn.config import config_to_dict
-from tabiya.learn.lab.folder import LabFolder, write_json
+from tabiya.learn.lab.folder import LabFolder
 from tabiya.learn.lab.standings import Standings
 from tabiya.minds.resnet.lab.exams import figures
 from tabiya.minds.resnet.lab.games import expected_games

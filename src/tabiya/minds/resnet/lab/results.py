@@ -26,8 +26,8 @@ from tabiya.arena.evaluation import BATCH, Examiner, Skipped, limit_figures, mea
 from tabiya.arena.provenance import provenance
 from tabiya.arena.runner import entrants
 from tabiya.errors import UserError
-from tabiya.files import checksum
-from tabiya.learn.lab.folder import read_json, write_json
+from tabiya.files import checksum, write_json
+from tabiya.learn.lab.folder import read_json
 from tabiya.player import Limit, OpenPlayer, Player
 
 if TYPE_CHECKING:
