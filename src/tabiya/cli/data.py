@@ -8,6 +8,7 @@ import importlib
 VERBS: dict[str, str] = {
     "extract": "games (PGN, also compressed) to shards of positions",
     "label": "positions or games to labels by a UCI engine, resumable",
+    "value": "positions of games to move labels by a network's own value of every successor",
     "join": "several files of move labels as one to train on",
     "curate": "the hard positions out of labelled ones",
     "stats": "what a folder of positions holds, as tables and a plot",

@@ -58,6 +58,8 @@ class Source:
     """What a teacher's centipawns become: `tabiya.data.worth`, or the plain win probability."""
     weighted: bool = True
     """Games: the tiers' weights count; otherwise all moves weigh the same."""
+    values: bool = True
+    """Labels: the best move's worth is taught as the position's. A network's own is too high for that."""
 
     def __post_init__(self) -> None:
         if self.share <= 0:
@@ -124,6 +126,8 @@ def load(source: Source, split: Split, device: torch.device, threads: int | None
                     chunk = _thinned(chunk, source.fraction, number)
                 if not source.weighted:
                     chunk.pop("weight", None)
+                if not source.values:
+                    chunk.pop("value", None)
                 number += 1
                 yield chunk
 

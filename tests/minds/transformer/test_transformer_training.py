@@ -269,3 +269,30 @@ def test_muon_trains_the_blocks_and_adam_the_rest(config: Path, tmp_path: Path):
 
 class _Silent:
     def report(self, *_step, **_figures) -> None: ...
+
+
+def test_a_networks_own_labels_teach_the_moves_and_not_the_value(tmp_path: Path, games: Path):
+    from tabiya.cli import main
+    from tabiya.data.labels import load_move_labels
+    from tabiya.learn.checkpoint import save_checkpoint
+    from tabiya.minds.resnet.network import ResNet, ResNetShape
+
+    shape = {"blocks": 1, "channels": 8, "squeeze": 4}
+    weights = ResNet(ResNetShape(blocks=1, channels=8, squeeze=4)).state_dict()
+    network = tmp_path / "tiny.safetensors"
+    save_checkpoint(network, {f"model.{k}": v for k, v in weights.items()}, {"config": {"shape": shape}})
+    own = tmp_path / "own.moves"
+    order = ["data", "value", str(games), "--network", str(network), "--out", str(own), "--device", "cpu"]
+    assert main([*order, "--positions", "50", "--least", "0.01"]) == 0
+    packed, offsets, scores = load_move_labels(own)
+    assert len(np.unique(_core.position_keys(packed))) == len(packed) == 50
+    assert (
+        len(scores)
+        == offsets[-1]
+        == sum(len(_core.Board(fen).legal_moves()) for fen in _core.unpack_fens(packed))
+    )
+    assert main([*order[:-1], "cuda", "--positions", "0"]) == 2
+    source = Source(kind="labels", path=str(own), share=1.0, values=False)
+    table = load_tokens(source, "train", CPU, lambda legal, packed: renumbered(legal, packed, True))
+    assert table.value is None
+    assert table.q is not None

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tabiya import _core
 from tabiya.data.labels import MoveLabels
 from tabiya.data.scale import MOVE_MATE
+from tabiya.data.shards import ShardFolder
 from tabiya.data.worth import LARGEST, centipawns_of
 from tabiya.minds.resnet.judge import Judge
 
@@ -30,6 +31,15 @@ ALWAYS = 6
 BELOW = 50
 """Centipawns by which moves not looked at stand under the others."""
 CEILING = int(LARGEST)
+
+
+def some_positions(folder: ShardFolder, count: int, seed: int) -> NDArray[np.uint8]:
+    """Different positions of a folder's training games, chosen by chance: packed, `count` of them or all."""
+    packed = np.concatenate([np.asarray(shard["packed"]) for _, shard in folder.shards("train")])
+    order = np.random.default_rng(seed).permutation(len(packed))
+    # Positions that many games have in common are no more than one each.
+    _, first = np.unique(_core.position_keys(packed[order]), return_index=True)
+    return np.ascontiguousarray(packed[order[np.sort(first)[:count]]])
 
 
 def value_moves(
