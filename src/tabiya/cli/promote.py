@@ -1,6 +1,6 @@
 """`tabiya promote RUN_OR_FILE`: a new network replaces the shipped one if it wins, and only then.
 
-A ResNet answers at once, so hundreds of its games are played side by side; an
+A ResNet or a transformer answers at once, so hundreds of its games are played side by side; an
 NNUE searches, so its games are those of `tabiya match`, at a fixed number of
 nodes or on a clock.
 """
@@ -123,24 +123,33 @@ def _minds() -> dict[str, tuple[Shelf, Callable[[Path], Path]]]:
     """The minds whose networks are promoted: where the shipped one lies, and which file a path means."""
     from tabiya.minds.nnue import promotion as nnue
     from tabiya.minds.resnet import promotion as resnet
+    from tabiya.minds.transformer import promotion as transformer
 
     return {
+        "transformer": (transformer.shipped_shelf(), transformer.candidate_path),
         "resnet": (resnet.shipped_shelf(), resnet.candidate_path),
         "nnue": (nnue.shipped_shelf(), nnue.candidate_path),
     }
 
 
 def kind_of(where: Path) -> str:
-    """Whose network a path means: by a file's ending, a run's config, or a folder's files."""
+    """Whose network a path means: by a file's ending and manifest, a run's config, or a folder's files."""
     if not where.is_dir():
-        return "nnue" if where.suffix == ".nnue" else "resnet"
-    try:
-        kind = json.loads((where / "config.json").read_text(encoding="utf-8"))["mind"]
-    except (OSError, ValueError, KeyError, TypeError):
+        return "nnue" if where.suffix == ".nnue" else _said(where.with_suffix(".json"), "kind") or "resnet"
+    kind = _said(where / "config.json", "mind")
+    if kind is None:
         kind = "nnue" if any(where.glob("*.nnue")) and not any(where.glob("*.onnx")) else "resnet"
-    if kind not in ("resnet", "nnue"):
-        raise UserError(f"{where} is a run of {kind}; networks of resnet and nnue can be promoted")
-    return str(kind)
+    if kind not in (known := _minds()):
+        raise UserError(f"{where} is a run of {kind}; networks of {', '.join(known)} can be promoted")
+    return kind
+
+
+def _said(file: Path, key: str) -> str | None:
+    """What a JSON file says under a key; None where it says nothing."""
+    try:
+        return str(json.loads(file.read_text(encoding="utf-8"))[key])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 @dataclass(frozen=True)
@@ -203,13 +212,13 @@ def _side_by_side(
     args: argparse.Namespace, contest: _Contest, plan: Plan, folder: Path, sprt: Sprt, watch: Watch
 ) -> dict[str, Any]:
     from tabiya.arena.mass import run_mass_match
-    from tabiya.cli.export_files import open_network
+    from tabiya.roster import open_player
 
     files = {"candidate": contest.candidate, "shipped": contest.shipped}
     return run_mass_match(
         plan,
         folder,
-        lambda player: open_network(str(files[player])),
+        lambda player: open_player(f"{contest.kind}:{files[player]}"),
         sprt=sprt,
         identity=contest.sums,
         at_once=args.at_once,

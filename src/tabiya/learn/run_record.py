@@ -30,6 +30,21 @@ def run_config(folder: Path) -> dict[str, Any]:
     return _object(folder / "config.json") or {}
 
 
+def learned_by(network: Path) -> dict[str, Any]:
+    """Steps, positions shown, device minutes and held-out losses of `step-N`, by the files of its run."""
+    folder, number = network.parent, network.stem.removeprefix("step-")
+    if not number.isdigit():
+        return {}
+    step = int(number)
+    lines = [line for line in read_log(folder) if line["step"] <= step]
+    if not lines:
+        return {}
+    figures: dict[str, Any] = {"steps": step, "device_minutes": round(lines[-1]["seconds"] / 60, 2)}
+    figures |= {key: value for key, value in lines[-1].items() if key.startswith("validation_")}
+    batch = run_config(folder).get("batch")
+    return figures if batch is None else {**figures, "positions_seen": step * batch}
+
+
 def _object(path: Path) -> dict[str, Any] | None:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))

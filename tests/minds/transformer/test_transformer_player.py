@@ -272,3 +272,20 @@ def test_another_mind_s_network_is_refused(tmp_path: Path):
     (tmp_path / "x.onnx").write_bytes(model.SerializeToString())
     with pytest.raises(PlayerError, match="is no transformer of tabiya"):
         OnnxTransformer(tmp_path / "x.onnx")
+
+
+def test_the_first_network_is_shipped_and_the_next_must_beat_it(files, tmp_path, monkeypatch, capsys):
+    from tabiya.cli import main
+    from tabiya.minds.transformer import shelf
+
+    monkeypatch.setattr(shelf, "SHIPPED", tmp_path / "assets")
+    monkeypatch.chdir(tmp_path)
+    assert main(["promote", str(files["bare"])]) == 0
+    shipped = tmp_path / "assets" / "main.onnx"
+    manifest = read_sidecar(shipped)
+    assert manifest["kind"] == "transformer"
+    assert manifest["shape"]["refinement"] is False
+    # Four games decide nothing.
+    assert main(["promote", str(files["main"]), "--games", "4", "--max-moves", "3"]) == 1
+    assert "the shipped network stays" in capsys.readouterr().out
+    assert read_sidecar(shipped) == manifest

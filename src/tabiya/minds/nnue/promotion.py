@@ -5,20 +5,19 @@ All of it stands in the file and in the log of its run, so nothing here needs to
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from tabiya._core import FeatureSet, QuantisedNetwork
 from tabiya.errors import UserError
 from tabiya.learn.promotion import Shelf
-from tabiya.learn.run_record import read_log
+from tabiya.learn.run_record import learned_by
 from tabiya.minds.nnue import shelf
 
 
 def shipped_shelf() -> Shelf:
     """Where the shipped network lies."""
-    return Shelf("nnue", shelf.SHIPPED, ".nnue", network_inputs, network_parameters, _learned)
+    return Shelf("nnue", shelf.SHIPPED, ".nnue", network_inputs, network_parameters, learned_by)
 
 
 def candidate_path(where: Path) -> Path:
@@ -51,22 +50,3 @@ def _integers(network: Path) -> QuantisedNetwork:
         return QuantisedNetwork(network.read_bytes())
     except ValueError as error:
         raise UserError(f"{network} cannot be used: {error}") from None
-
-
-def _learned(network: Path) -> dict[str, Any]:
-    """Steps, positions shown, device minutes and held-out losses, from the log and the config of its run."""
-    folder = network.parent
-    number = network.stem.removeprefix("step-")
-    if not number.isdigit():
-        return {}
-    step = int(number)
-    lines = [line for line in read_log(folder) if line["step"] <= step]
-    if not lines:
-        return {}
-    figures: dict[str, Any] = {"steps": step, "device_minutes": round(lines[-1]["seconds"] / 60, 2)}
-    figures |= {key: value for key, value in lines[-1].items() if key.startswith("validation_")}
-    try:
-        batch = json.loads((folder / "config.json").read_text(encoding="utf-8"))["batch"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return figures
-    return {**figures, "positions_seen": step * batch}
