@@ -11,6 +11,7 @@ import difflib
 import importlib
 
 from tabiya.player import Player, PlayerError, PlayerName
+from tabiya.protocols import bounded
 
 # kind: (module with `open_player(name: PlayerName) -> Player`, what it is)
 KINDS: dict[str, tuple[str, str]] = {
@@ -38,6 +39,8 @@ def open_player(text: str) -> Player:
         hint = f", did you mean {close[0]!r}?" if close else f"; there are {', '.join(KINDS)}"
         raise PlayerError(f"unknown player {name.kind!r}{hint}")
     module = importlib.import_module(KINDS[name.kind][0])
+    bound = name.options.pop(bounded.SETTING, None)
+    limit = None if bound is None else bounded.read_bound(bound)
     player = module.open_player(name)
     assert isinstance(player, Player)
-    return player
+    return player if limit is None else bounded.Bounded(player, limit)

@@ -144,7 +144,9 @@ def test_a_run_of_another_mind_and_nodes_for_a_mind_without_search_are_refused(
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "config.json").write_text('{"mind": "oracle"}')
     assert main(["promote", "run"]) == 2
-    assert "is a run of oracle; networks of transformer, resnet, nnue can be promoted" in capsys.readouterr().err
+    assert (
+        "is a run of oracle; networks of transformer, resnet, nnue can be promoted" in capsys.readouterr().err
+    )
     assert main(["promote", str(make_network("other")), "--nodes", "100"]) == 2
     assert "a resnet does not search" in capsys.readouterr().err
 
