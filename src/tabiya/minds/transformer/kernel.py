@@ -1,10 +1,13 @@
 """Attention over one board's rows in one kernel: the weights never leave the chip.
 
 A board has so few rows that all of its weights fit where a program computes
-them. Each program takes one head and many boards, keeps the head's bias (and,
-backwards, the sum of the bias's gradient) at hand, and reads and writes nothing
-but the rows themselves, straight out of the fused product of queries, keys and
-values. Needs a CUDA device and Triton, which comes with torch there.
+them. Each program takes one head, some of the rows and many boards, keeps its
+part of the head's bias (and, backwards, the sum of the bias's gradient) at
+hand, and reads and writes nothing but the rows themselves, straight out of the
+fused product of queries, keys and values. A program has few rows (`PART`) so
+that what it holds fits into registers; whole boards did not, and the backward
+pass took four times as long as the forward one. Needs a CUDA device and
+Triton, which comes with torch there.
 """
 
 # Triton has no types, and its kernels are no Python.
@@ -18,95 +21,156 @@ import triton
 import triton.language as tl
 from torch import Tensor, library
 
-PROGRAMS_PER_HEAD = 64
-"""Programs among which the boards of a batch are shared, for each head."""
+PROGRAMS = 64
+"""Programs among which the boards of a batch are shared, for each head and part of the rows."""
+PART = 32
+"""Rows of a board that one program works at."""
 
 
 @triton.jit
 def _forward(
-    qkv, bias, out, lse, boards, rows, scale, heads: tl.constexpr, size: tl.constexpr, block: tl.constexpr
-):
-    head = tl.program_id(0)
-    i = tl.arange(0, block)
-    c = tl.arange(0, size)
-    inside = i < rows
-    pairs = inside[:, None] & inside[None, :]
-    own = tl.load(bias + (head * rows + i[:, None]) * rows + i[None, :], mask=pairs, other=0.0)
-    own = tl.where(inside[None, :], own.to(tl.float32), -1e30)
-    width = heads * size
-    for board in range(tl.program_id(1), boards, tl.num_programs(1)):
-        start = qkv + tl.cast(board, tl.int64) * rows * 3 * width + head * size
-        at = i[:, None] * 3 * width + c[None, :]
-        q = tl.load(start + at, mask=inside[:, None], other=0.0)
-        k = tl.load(start + width + at, mask=inside[:, None], other=0.0)
-        v = tl.load(start + 2 * width + at, mask=inside[:, None], other=0.0)
-        scores = tl.dot(q, tl.trans(k)) * scale + own
-        top = tl.max(scores, 1)
-        raised = tl.exp(scores - top[:, None])
-        total = tl.sum(raised, 1)
-        made = tl.dot((raised / total[:, None]).to(v.dtype), v)
-        to = out + tl.cast(board, tl.int64) * rows * width + head * size + i[:, None] * width + c[None, :]
-        tl.store(to, made.to(out.dtype.element_ty), mask=inside[:, None])
-        tl.store(lse + (board * heads + head) * rows + i, top + tl.log(total), mask=inside)
-
-
-@triton.jit
-def _backward(
     qkv,
     bias,
+    out,
     lse,
-    given,
-    grad,
-    bias_grad,
     boards,
     rows,
     scale,
     heads: tl.constexpr,
     size: tl.constexpr,
     block: tl.constexpr,
+    part: tl.constexpr,
 ):
     head = tl.program_id(0)
-    i = tl.arange(0, block)
+    i = tl.program_id(2) * part + tl.arange(0, part)
+    j = tl.arange(0, block)
     c = tl.arange(0, size)
-    inside = i < rows
-    pairs = inside[:, None] & inside[None, :]
-    own = tl.load(bias + (head * rows + i[:, None]) * rows + i[None, :], mask=pairs, other=0.0)
-    own = tl.where(inside[None, :], own.to(tl.float32), -1e30)
+    pairs = (i < rows)[:, None] & (j < rows)[None, :]
+    own = tl.load(bias + (head * rows + i[:, None]) * rows + j[None, :], mask=pairs, other=0.0)
+    own = tl.where((j < rows)[None, :], own.to(tl.float32), -1e30)
     width = heads * size
-    summed = tl.zeros((block, block), tl.float32)
+    for board in range(tl.program_id(1), boards, tl.num_programs(1)):
+        start = qkv + tl.cast(board, tl.int64) * rows * 3 * width + head * size
+        mine = i[:, None] * 3 * width + c[None, :]
+        all_of_it = j[:, None] * 3 * width + c[None, :]
+        q = tl.load(start + mine, mask=(i < rows)[:, None], other=0.0)
+        k = tl.load(start + width + all_of_it, mask=(j < rows)[:, None], other=0.0)
+        v = tl.load(start + 2 * width + all_of_it, mask=(j < rows)[:, None], other=0.0)
+        scores = tl.dot(q, tl.trans(k)) * scale + own
+        top = tl.max(scores, 1)
+        raised = tl.exp(scores - top[:, None])
+        total = tl.sum(raised, 1)
+        made = tl.dot((raised / total[:, None]).to(v.dtype), v)
+        to = out + tl.cast(board, tl.int64) * rows * width + head * size + i[:, None] * width + c[None, :]
+        tl.store(to, made.to(out.dtype.element_ty), mask=(i < rows)[:, None])
+        tl.store(lse + (board * heads + head) * rows + i, top + tl.log(total), mask=i < rows)
+
+
+@triton.jit
+def _backward_queries(
+    qkv,
+    bias,
+    lse,
+    given,
+    grad,
+    bias_grad,
+    middle,
+    boards,
+    rows,
+    scale,
+    heads: tl.constexpr,
+    size: tl.constexpr,
+    block: tl.constexpr,
+    part: tl.constexpr,
+):
+    """The gradients of some queries and of their bias; and, for the keys, each row's mean gradient."""
+    head = tl.program_id(0)
+    i = tl.program_id(2) * part + tl.arange(0, part)
+    j = tl.arange(0, block)
+    c = tl.arange(0, size)
+    pairs = (i < rows)[:, None] & (j < rows)[None, :]
+    own = tl.load(bias + (head * rows + i[:, None]) * rows + j[None, :], mask=pairs, other=0.0).to(tl.float32)
+    width = heads * size
+    summed = tl.zeros((part, block), tl.float32)
     for board in range(tl.program_id(1), boards, tl.num_programs(1)):
         offset = tl.cast(board, tl.int64) * rows * 3 * width + head * size
-        at = i[:, None] * 3 * width + c[None, :]
-        q = tl.load(qkv + offset + at, mask=inside[:, None], other=0.0)
-        k = tl.load(qkv + offset + width + at, mask=inside[:, None], other=0.0)
-        v = tl.load(qkv + offset + 2 * width + at, mask=inside[:, None], other=0.0)
+        mine = i[:, None] * 3 * width + c[None, :]
+        all_of_it = j[:, None] * 3 * width + c[None, :]
+        q = tl.load(qkv + offset + mine, mask=(i < rows)[:, None], other=0.0)
+        k = tl.load(qkv + offset + width + all_of_it, mask=(j < rows)[:, None], other=0.0)
+        v = tl.load(qkv + offset + 2 * width + all_of_it, mask=(j < rows)[:, None], other=0.0)
         come = given + tl.cast(board, tl.int64) * rows * width + head * size + i[:, None] * width + c[None, :]
-        g = tl.load(come, mask=inside[:, None], other=0.0)
-        norm = tl.load(lse + (board * heads + head) * rows + i, mask=inside, other=0.0)
-        weights = tl.exp(tl.dot(q, tl.trans(k)) * scale + own - norm[:, None])
+        g = tl.load(come, mask=(i < rows)[:, None], other=0.0)
+        at = (board * heads + head) * rows + i
+        norm = tl.load(lse + at, mask=i < rows, other=0.0)
         # Rows that only fill up have no gradient, and must not multiply an infinity with it.
+        weights = tl.exp(tl.dot(q, tl.trans(k)) * scale + own - norm[:, None])
         weights = tl.where(pairs, weights, 0.0)
-        v_grad = tl.dot(tl.trans(weights.to(g.dtype)), g)
         weight_grad = tl.dot(g, tl.trans(v))
-        middle = tl.sum(weights * weight_grad, 1)
-        score_grad = weights * (weight_grad - middle[:, None])
+        mean = tl.sum(weights * weight_grad, 1)
+        tl.store(middle + at, mean, mask=i < rows)
+        score_grad = weights * (weight_grad - mean[:, None])
         summed += score_grad
-        small = score_grad.to(q.dtype)
-        q_grad = tl.dot(small, k) * scale
-        k_grad = tl.dot(tl.trans(small), q) * scale
-        kind = grad.dtype.element_ty
-        tl.store(grad + offset + at, q_grad.to(kind), mask=inside[:, None])
-        tl.store(grad + offset + width + at, k_grad.to(kind), mask=inside[:, None])
-        tl.store(grad + offset + 2 * width + at, v_grad.to(kind), mask=inside[:, None])
-    to = bias_grad + (tl.program_id(1) * heads + head) * rows * rows + i[:, None] * rows + i[None, :]
+        q_grad = tl.dot(score_grad.to(q.dtype), k) * scale
+        tl.store(grad + offset + mine, q_grad.to(grad.dtype.element_ty), mask=(i < rows)[:, None])
+    to = bias_grad + (tl.program_id(1) * heads + head) * rows * rows + i[:, None] * rows + j[None, :]
     tl.store(to, summed, mask=pairs)
 
 
-def _launch(qkv: Tensor) -> tuple[tuple[int, int], dict[str, Any]]:
+@triton.jit
+def _backward_keys(
+    qkv,
+    bias,
+    lse,
+    given,
+    grad,
+    middle,
+    boards,
+    rows,
+    scale,
+    heads: tl.constexpr,
+    size: tl.constexpr,
+    block: tl.constexpr,
+    part: tl.constexpr,
+):
+    """The gradients of some keys and values; everything stands turned, keys by queries."""
+    head = tl.program_id(0)
+    j = tl.program_id(2) * part + tl.arange(0, part)
+    i = tl.arange(0, block)
+    c = tl.arange(0, size)
+    pairs = (j < rows)[:, None] & (i < rows)[None, :]
+    own = tl.load(bias + (head * rows + i[None, :]) * rows + j[:, None], mask=pairs, other=0.0).to(tl.float32)
+    width = heads * size
+    for board in range(tl.program_id(1), boards, tl.num_programs(1)):
+        offset = tl.cast(board, tl.int64) * rows * 3 * width + head * size
+        mine = j[:, None] * 3 * width + c[None, :]
+        all_of_it = i[:, None] * 3 * width + c[None, :]
+        q = tl.load(qkv + offset + all_of_it, mask=(i < rows)[:, None], other=0.0)
+        k = tl.load(qkv + offset + width + mine, mask=(j < rows)[:, None], other=0.0)
+        v = tl.load(qkv + offset + 2 * width + mine, mask=(j < rows)[:, None], other=0.0)
+        come = given + tl.cast(board, tl.int64) * rows * width + head * size + i[:, None] * width + c[None, :]
+        g = tl.load(come, mask=(i < rows)[:, None], other=0.0)
+        at = (board * heads + head) * rows + i
+        norm = tl.load(lse + at, mask=i < rows, other=0.0)
+        mean = tl.load(middle + at, mask=i < rows, other=0.0)
+        weights = tl.exp(tl.dot(k, tl.trans(q)) * scale + own - norm[None, :])
+        weights = tl.where(pairs, weights, 0.0)
+        v_grad = tl.dot(weights.to(g.dtype), g)
+        weight_grad = tl.dot(v, tl.trans(g))
+        score_grad = weights * (weight_grad - mean[None, :])
+        k_grad = tl.dot(score_grad.to(q.dtype), q) * scale
+        kind = grad.dtype.element_ty
+        tl.store(grad + offset + width + mine, k_grad.to(kind), mask=(j < rows)[:, None])
+        tl.store(grad + offset + 2 * width + mine, v_grad.to(kind), mask=(j < rows)[:, None])
+
+
+def _launch(qkv: Tensor) -> tuple[tuple[int, int, int], dict[str, Any]]:
     boards, rows, _, heads, size = qkv.shape
     block = triton.next_power_of_2(rows)
-    sizes: dict[str, Any] = {"heads": heads, "size": size, "block": block}
-    return (heads, min(PROGRAMS_PER_HEAD, boards)), sizes
+    part = min(PART, block)
+    sizes: dict[str, Any] = {"heads": heads, "size": size, "block": block, "part": part}
+    sizes["num_warps"] = 4 if block <= 128 else 8
+    return (heads, min(PROGRAMS, boards), triton.cdiv(rows, part)), sizes
 
 
 @library.custom_op("tabiya::board_attention", mutates_args=())
@@ -116,8 +180,7 @@ def _board_attention(qkv: Tensor, bias: Tensor, scale: float) -> tuple[Tensor, T
     out = torch.empty(boards, rows, heads, size, dtype=qkv.dtype, device=qkv.device)
     lse = torch.empty(boards, heads, rows, dtype=torch.float32, device=qkv.device)
     grid, sizes = _launch(qkv)
-    warps = 8 if sizes["block"] <= 128 else 16
-    _forward[grid](qkv, bias, out, lse, boards, rows, scale, num_warps=warps, **sizes)
+    _forward[grid](qkv, bias, out, lse, boards, rows, scale, **sizes)
     return out, lse
 
 
@@ -136,8 +199,9 @@ def _board_attention_backward(
     grad = torch.empty_like(qkv)
     grid, sizes = _launch(qkv)
     parts = torch.empty(grid[1], heads, rows, rows, dtype=torch.float32, device=qkv.device)
-    warps = 8 if sizes["block"] <= 128 else 16
-    _backward[grid](qkv, bias, lse, given, grad, parts, boards, rows, scale, num_warps=warps, **sizes)
+    middle = torch.empty_like(lse)
+    _backward_queries[grid](qkv, bias, lse, given, grad, parts, middle, boards, rows, scale, **sizes)
+    _backward_keys[grid](qkv, bias, lse, given, grad, middle, boards, rows, scale, **sizes)
     return grad, parts.sum(0)
 
 
