@@ -11,6 +11,7 @@ pub mod exclusion;
 pub mod extract;
 pub mod features;
 pub mod filter;
+pub mod forcing;
 pub mod game;
 pub mod games;
 pub mod genetic;

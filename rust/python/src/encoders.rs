@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tabiya_core::encode::{self, PLANE_BYTES, PLANES, TOKENS};
 use tabiya_core::move_code::MoveCode;
-use tabiya_core::{move_index, packed as pack, playout, rules, successors as succ};
+use tabiya_core::{forcing, move_index, packed as pack, playout, rules, successors as succ};
 
 use crate::arrays::{output, packed_array, positions, writable};
 use crate::errors::to_py;
@@ -201,6 +201,28 @@ fn successors<'py>(
     ))
 }
 
+/// Offsets [N + 1] and moves: of each position its quickest mate by checks that leave at most `replies` replies.
+#[pyfunction]
+#[pyo3(signature = (packed, longest, replies=1, threads=1))]
+fn forced_mates<'py>(
+    py: Python<'py>,
+    packed: PyReadonlyArray2<'py, u8>,
+    longest: usize,
+    replies: usize,
+    threads: usize,
+) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u16>>)> {
+    let rows = positions(&packed)?;
+    let narrow = forcing::Narrow { longest, replies };
+    let lines = py.detach(|| forcing::forced_mates(rows, narrow, threads)).map_err(to_py)?;
+    let mut offsets = vec![0];
+    offsets.extend(lines.iter().scan(0, |end, line| {
+        *end += line.len() as i64;
+        Some(*end)
+    }));
+    let moves = lines.iter().flatten().map(|code| code.0).collect();
+    Ok((PyArray1::from_vec(py, offsets), PyArray1::from_vec(py, moves)))
+}
+
 /// uint8 [N]: 0 the game goes on, 1 the side to move is mated, 2 drawn by stalemate or material.
 #[pyfunction]
 #[pyo3(signature = (packed, threads=1))]
@@ -271,6 +293,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(move_indices, module)?)?;
     module.add_function(wrap_pyfunction!(position_keys, module)?)?;
     module.add_function(wrap_pyfunction!(successors, module)?)?;
+    module.add_function(wrap_pyfunction!(forced_mates, module)?)?;
     module.add_function(wrap_pyfunction!(states, module)?)?;
     module.add_function(wrap_pyfunction!(pack_fens, module)?)?;
     module.add_function(wrap_pyfunction!(unpack_fens, module)?)?;

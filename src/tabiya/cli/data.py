@@ -10,6 +10,7 @@ VERBS: dict[str, str] = {
     "label": "positions or games to labels by a UCI engine, resumable",
     "value": "positions of games to move labels by a network's own value of every successor",
     "join": "several files of move labels as one to train on",
+    "forcing": "deep but narrow test positions out of games, verified by an engine",
     "curate": "the hard positions out of labelled ones",
     "stats": "what a folder of positions holds, as tables and a plot",
     "download": "monthly Lichess files, resumable, sums checked",

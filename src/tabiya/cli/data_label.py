@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     from tabiya.data.label_source import tasks_of
     from tabiya.data.teaching import Teaching
 
-    command, *arguments = _engine(args.teacher)
+    command, *arguments = engine_words(args.teacher)
     unlimited = args.depth is None and args.nodes is None and args.movetime is None
     teaching = Teaching(
         command=command,
@@ -88,7 +88,7 @@ def _line(entries: dict[str, Any]) -> str:
     )
 
 
-def _engine(command: str) -> list[str]:
+def engine_words(command: str) -> list[str]:
     """The engine's full path, also where Debian keeps it off the PATH, and its arguments."""
     from tabiya.protocols.engine_path import engine_command
 

@@ -1,0 +1,64 @@
+"""Deep but narrow positions: found in games by the rules, kept only where a teacher agrees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tabiya import _core
+from tabiya.arena.puzzles import read_puzzles
+from tabiya.cli import main
+from tabiya.data.forcing import Narrowness, candidates
+from tabiya.data.shards import ShardFolder
+
+# Black has just put the rook on its square; then the queen is given away for a smothered mate.
+SMOTHERED = "2r4k/6pp/8/6N1/8/1Q6/6PP/7K b - - 0 1"
+LINE = ("g5f7", "h8g8", "f7h6", "g8h8", "b3g8", "a8g8", "h6f7")
+GAME = f"""[Event "a smothered mate"]
+[FEN "{SMOTHERED}"]
+[SetUp "1"]
+[Result "1-0"]
+
+1... Ra8 2. Nf7+ Kg8 3. Nh6+ Kh8 4. Qg8+ Rxg8 5. Nf7# 1-0
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "game.pgn").write_text(GAME)
+    assert main(["data", "extract", str(tmp_path / "game.pgn"), "--out", str(tmp_path / "games")]) == 0
+    return tmp_path / "games"
+
+
+def test_every_row_has_its_own_line():
+    fens = [SMOTHERED.replace("2r4k", "r6k").replace(" b ", " w "), "6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1"]
+    offsets, moves = _core.forced_mates(_core.pack_fens([*fens, fens[0]]), 4, 1, 2)
+    lines = [[_core.code_to_uci(int(m)) for m in part] for part in np.split(moves, offsets[1:-1])]
+    assert lines == [list(LINE), ["e1e8"], list(LINE)]
+
+
+def test_of_a_line_and_its_tails_the_whole_line_is_taken(folder: Path):
+    (found,) = candidates(ShardFolder.open(folder), Narrowness(least=2, longest=6), 1)
+    assert (found.led, found.line, found.moves) == ("c8a8", LINE, 4)
+    assert candidates(ShardFolder.open(folder), Narrowness(least=5, longest=6), 1) == []
+
+
+def test_what_a_teacher_agrees_with_becomes_a_puzzle(folder: Path, tmp_path: Path, stockfish: str, capsys):
+    out = tmp_path / "forcing.csv"
+    words = ["data", "forcing", str(folder), "--teacher", stockfish, "--depth", "10", "--out", str(out)]
+    assert main([*words, "--others", "9000"]) == 0
+    assert "1 lines, 1 asked about, 1 kept (1 in 4)" in capsys.readouterr().out
+    (puzzle,) = read_puzzles(out)
+    assert puzzle.moves == ("c8a8", *LINE)
+    assert puzzle.themes == ("forcing", "mateIn4")
+    # With a queen and a knight against a rook White wins in other ways as well.
+    assert main([*words, "--others", "0"]) == 0
+    assert list(read_puzzles(out)) == []
+
+
+def test_lengths_that_exclude_each_other_are_refused(folder: Path, tmp_path: Path, capsys):
+    words = ["data", "forcing", str(folder), "--out", str(tmp_path / "a.csv")]
+    assert main([*words, "--least", "5", "--longest", "4"]) == 2
+    assert "--least must be at least 1 and no more than --longest" in capsys.readouterr().err
