@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn a_smothered_mate_is_found_with_its_only_replies() {
-        let fen = "r6k/6pp/8/6N1/8/1Q6/6PP/7K w - - 0 1";
-        assert_eq!(line(fen, 4, 1), "g5f7 h8g8 f7h6 g8h8 b3g8 a8g8 h6f7");
+        let fen = "5b1k/6pp/5n2/6N1/8/1Q6/6PP/7K w - - 0 1";
+        assert_eq!(line(fen, 4, 1), "g5f7 h8g8 f7h6 g8h8 b3g8 f6g8 h6f7");
         // Three moves are too few.
         assert_eq!(line(fen, 3, 1), "");
     }
