@@ -4,8 +4,9 @@ Puzzles do not separate who knows a pattern from who looks ahead: most of them
 are short, and their motifs are familiar. In these positions every move of the
 solver is a check, every reply is all but forced, and the mate lies several
 moves away: whoever follows the line finds it, and there is little else to
-find. The rules alone find the lines (`_core.forced_mates`); a teacher then
-looks at every position of each line and keeps it only if no other move wins.
+find. The rules alone find and prove the lines (`_core.forced_mates`), also
+where an engine's search of all moves does not see them; a teacher then looks at
+every position of each line, and it is kept only if no other move wins.
 """
 
 from __future__ import annotations
@@ -22,14 +23,11 @@ from tabiya import _core
 from tabiya.data.label import LabelJob
 from tabiya.data.label_source import Task
 from tabiya.data.labels import MoveLabels, load_move_labels
-from tabiya.data.scale import MOVE_MATE
 from tabiya.data.shards import ShardFolder, Split
 from tabiya.data.teaching import Teaching
 from tabiya.files import replacing
 
 HEADER = ("PuzzleId", "FEN", "Moves", "Rating", "Themes")
-SURE = 200
-"""A score this near to a mate at once is a mate."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ def verified(
     wanted: Narrowness,
     advance: Callable[[int], None] = lambda _amount: None,
 ) -> list[Candidate]:
-    """Those of which a teacher says that in every position the line's move mates and no other wins.
+    """Those of which a teacher says that in no position of the line another move wins.
 
     The teacher's scores of all moves go to `target`, and are not asked for twice.
     """
@@ -129,9 +127,8 @@ def _chosen(candidate: Candidate) -> list[tuple[_core.Board, str]]:
 
 def _only_move(labels: MoveLabels, row: int, move: int, wanted: Narrowness) -> bool:
     _, offsets, scores = labels
-    own = scores[offsets[row] : offsets[row + 1]].astype(np.int32)
-    others = np.delete(own, move)
-    return bool(own[move] >= MOVE_MATE - SURE and (others <= wanted.others).all())
+    own = scores[offsets[row] : offsets[row + 1]]
+    return bool((np.delete(own, move) <= wanted.others).all())
 
 
 def write_puzzles(path: Path, found: Sequence[Candidate]) -> None:
