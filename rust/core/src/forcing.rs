@@ -8,6 +8,9 @@ use crate::move_code::MoveCode;
 use crate::packed::{self, Packed};
 use crate::{Chess, Position, rules};
 
+/// Positions looked at for one line, at most.
+const MOST_POSITIONS: usize = 20_000;
+
 /// How long and how wide a line may be.
 #[derive(Clone, Copy, Debug)]
 pub struct Narrow {
@@ -38,50 +41,59 @@ pub fn forced_mates(positions: &[Packed], narrow: Narrow, threads: usize) -> Res
 
 fn of_row(row: &Packed, narrow: Narrow) -> Result<Vec<MoveCode>> {
     let position = packed::unpack(row)?;
-    for moves in 1..=narrow.longest {
-        if let Some(mut line) = mate(&position, moves, narrow.replies) {
-            line.reverse();
-            return Ok(line.into_iter().map(MoveCode::of).collect());
-        }
-    }
-    Ok(Vec::new())
+    let mut search = Search { replies: narrow.replies, left: MOST_POSITIONS };
+    let Some(mut line) = search.quickest(&position, narrow.longest) else { return Ok(Vec::new()) };
+    line.reverse();
+    Ok(line.into_iter().map(MoveCode::of).collect())
 }
 
-/// A mate in at most `moves`, its line from the end to the beginning.
-fn mate(position: &Chess, moves: usize, replies: usize) -> Option<Vec<crate::Move>> {
-    rules::legal_moves_in_uci_order(position).into_iter().find_map(|m| {
+struct Search {
+    replies: usize,
+    /// Positions that may still be looked at; a line that is not found by then is not narrow.
+    left: usize,
+}
+
+/// Both sides' moves, from the end to the beginning.
+type Line = Vec<crate::Move>;
+
+impl Search {
+    fn quickest(&mut self, position: &Chess, most: usize) -> Option<Line> {
+        (1..=most).find_map(|moves| self.mate(position, moves))
+    }
+
+    /// A mate in at most `moves`.
+    fn mate(&mut self, position: &Chess, moves: usize) -> Option<Line> {
+        rules::legal_moves_in_uci_order(position).into_iter().find_map(|m| self.mate_by(position, m, moves))
+    }
+
+    fn mate_by(&mut self, position: &Chess, m: crate::Move, moves: usize) -> Option<Line> {
+        self.left = self.left.checked_sub(1)?;
         let mut next = position.clone();
         next.play_unchecked(m);
         if !next.is_check() {
             return None;
         }
-        let answers = rules::legal_moves_in_uci_order(&next);
+        let answers = next.legal_moves();
         if answers.is_empty() {
             return Some(vec![m]);
         }
-        if moves == 1 || answers.len() > replies {
+        if moves == 1 || answers.len() > self.replies {
             return None;
         }
         // Every answer must lose; the one that lasts longest is the line.
-        let mut longest: Option<Vec<crate::Move>> = None;
+        let mut longest = Line::new();
         for answer in answers {
             let mut after = next.clone();
             after.play_unchecked(answer);
-            let mut line = quickest(&after, moves - 1, replies)?;
+            let mut line = self.quickest(&after, moves - 1)?;
             line.push(answer);
-            if longest.as_ref().is_none_or(|known| line.len() > known.len()) {
-                longest = Some(line);
+            if line.len() > longest.len() {
+                longest = line;
             }
         }
-        longest.map(|mut line| {
-            line.push(m);
-            line
-        })
-    })
-}
-
-fn quickest(position: &Chess, most: usize, replies: usize) -> Option<Vec<crate::Move>> {
-    (1..=most).find_map(|moves| mate(position, moves, replies))
+        longest.push(m);
+        Some(longest)
+    }
 }
 
 #[cfg(test)]
