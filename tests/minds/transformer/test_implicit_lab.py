@@ -273,7 +273,7 @@ def _by_hand(questions: Any, network: OnnxTransformer) -> str:
         else:
             _, offsets, scores = questions.labels
             own = scores[offsets[row] : offsets[row + 1]]
-            bits += "01"[own[chosen] == own.max()]
+            bits += "01"[bool(own[chosen] == own.max())]
     return bits
 
 
@@ -281,23 +281,23 @@ def _by_hand(questions: Any, network: OnnxTransformer) -> str:
 
 
 def test_a_gain_in_shares_is_told_question_by_question():
-    ours = [np.array([1.0, 1, 0, 1]), np.array([1.0, 0, 0, 1])]
-    theirs = [np.array([1.0, 0, 0, 0])]
+    ours = [np.tile([1.0, 1, 0, 1], 4), np.tile([1.0, 0, 0, 1], 4)]
+    theirs = [np.tile([1.0, 0, 0, 0], 4)]
     gain = paired(ours, theirs)
     assert gain is not None
-    each = np.array([0, 0.5, 0, 1])
+    each = np.tile([0, 0.5, 0, 1], 4)
     assert gain.value == pytest.approx(each.mean())
-    assert gain.error == pytest.approx(each.std(ddof=1) / 2)
-    among = np.array([True, False, False, True])
-    assert paired(ours, theirs, among) == Gain(pytest.approx(0.5), pytest.approx(0.5))
-    same = paired(theirs, theirs)
-    assert same == Gain(0.0, 0.25)
+    assert gain.error == pytest.approx(each.std(ddof=1) / 4)
+    among = np.arange(16) < 3
+    assert paired(ours, theirs, among) == Gain(pytest.approx(0.5 / 3), pytest.approx(1 / 3))
+    # Where no answer differs, the next one might.
+    assert paired(theirs, theirs) == Gain(0.0, 1 / 16)
     assert paired([], theirs) is None
 
 
 def test_seeds_of_the_base_count_as_one_player_and_their_games_with_each_other_not_at_all():
     games = [Game("base", "other", 1.0), Game("other", "base", 0.5), Game("base-2", "other", 0.0)] * 4
-    games += [Game("base", "base-2", 1.0)] * 50
+    games += [Game("base", "base-2", 1.0)] * 50 + [Game("base-2", "base", 1.0)] * 10
     told = elo_gains(games, "base", {"base-2": "base"})
     assert set(told) == {"other"}
     assert told["other"].value == pytest.approx(0, abs=60)

@@ -85,9 +85,9 @@ class Training:
     device: Literal["cuda", "cpu"] = "cuda"
     bf16: bool = True
     compile: bool = True
-    """Compile a block of the network; all blocks are alike, so this takes seconds."""
+    """Compile the network's parts; all blocks are alike, so this takes seconds."""
     capture: bool = True
-    """On a GPU: replay the step as one CUDA graph."""
+    """On a GPU, where parts are compiled: replay the step as one CUDA graph."""
     attention: Literal["plain", "sdpa", "flex", "fused"] = "plain"
     wide_attention: Literal["plain", "sdpa", "flex"] = "sdpa"
     """The same for networks of 149 rows, whose weights are too many for the fused kernel."""

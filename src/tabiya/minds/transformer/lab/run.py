@@ -1,16 +1,19 @@
-"""A training run of the lab: tables that are read already, and no more compiled than one block.
+"""A training run of the lab: tables that are read already, and the network compiled in parts.
 
 An experiment trains dozens of small networks for less than a minute each, and
 to compile a whole network would take as long as to train it. Its blocks are
-alike: one is compiled, and all the others, of the next network too, use it.
-The rest of the step is taken as it is into the CUDA graph that is replayed.
+alike: one is compiled, and all the others use it. What makes tokens and rows
+is compiled too, because as it stands it could not be captured: it brings an
+index from the host, and sorts. The heads go into the CUDA graph as they are.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from tabiya.data.shards import Split
 from tabiya.learn.feed import Source
@@ -18,13 +21,27 @@ from tabiya.learn.token_tables import Ratings, TokenTable
 from tabiya.minds.transformer.lab.plan import Data, Training
 from tabiya.minds.transformer.lab.tables import SharedTables
 from tabiya.minds.transformer.loss import LossWeights
-from tabiya.minds.transformer.network import Transformer
+from tabiya.minds.transformer.network import Outputs, Transformer
 from tabiya.minds.transformer.plan import TransformerTraining
+from tabiya.minds.transformer.reader import Reader
 from tabiya.minds.transformer.shape import TransformerShape
+from tabiya.minds.transformer.tokens import tokens_of
 from tabiya.minds.transformer.training import Run
 
 FUSED_ROWS = 128
 """Rows up to which the fused kernel can hold a board's weights."""
+
+
+class LabReader(Reader):
+    """First passes whose tokens are made by compiled code."""
+
+    def __init__(self, network: Transformer) -> None:
+        super().__init__(network)
+        self._tokens_of: Any = torch.compile(tokens_of, dynamic=False)
+
+    def forward(self, packed: Tensor, mirror: Tensor | None) -> tuple[Tensor, Outputs]:
+        tokens = self._tokens_of(packed, self.network.shape.flipped, mirror)
+        return tokens, self.network(tokens)
 
 
 class LabRun(Run):
@@ -38,17 +55,18 @@ class LabRun(Run):
 
     @property
     def captures(self) -> bool:
-        return self._capture and self.device.type == "cuda"
+        return self._capture and self.config.compile and self.device.type == "cuda"
 
     def new_network(self) -> Transformer:
         network = super().new_network()
         if self.config.compile:
-            for block in network.blocks:
-                block.compile(dynamic=False)
+            for part in (network.embedding, *network.blocks):
+                part.compile(dynamic=False)
         return network
 
     def compiled(self, module: nn.Module) -> nn.Module:
-        return module
+        # Its parts are compiled already.
+        return LabReader(self.network) if self.config.compile and isinstance(module, Reader) else module
 
     def load(self, source: Source, split: Split, ratings: Ratings | None = None) -> TokenTable:
         assert ratings is None  # the lab has no curriculum
