@@ -136,7 +136,7 @@ def measure(
 
 def held_out_loss(config: TransformerTraining, figures: dict[str, Any]) -> float:
     """All parts that are learned from, each source with its share of the batch."""
-    shares = {source.kind: source.share for source in config.sources}
+    shares: dict[str, float] = {source.kind: source.share for source in config.sources}
     known: dict[str, float] = {}
     for kind in shares:
         prefix = f"validation_{kind}_"
