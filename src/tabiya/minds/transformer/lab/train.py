@@ -1,0 +1,109 @@
+"""The first stage of `implicit`: every network trained, one after another in one process, and exported.
+
+A network that lies in `networks/` with its manifest is done; one that was
+interrupted goes on at its newest checkpoint. Nothing here needs more than a
+training machine has: no engine, no chess library.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tabiya.arena.provenance import provenance
+from tabiya.learn.config import config_to_dict
+from tabiya.learn.lab.folder import LabFolder
+from tabiya.learn.lab.training import Say, checksums, refuse_missing_device, train_in_turn
+from tabiya.learn.log import read_log
+from tabiya.learn.sidecar import write_sidecar
+from tabiya.minds.transformer.export import export_onnx
+from tabiya.minds.transformer.lab.plan import Data, ImplicitLab
+from tabiya.minds.transformer.lab.run import LabRun, training_of
+from tabiya.minds.transformer.lab.tables import SharedTables
+from tabiya.minds.transformer.lab.variants import Variant, variants_of
+from tabiya.minds.transformer.network import parameter_count
+
+
+def train(
+    lab: ImplicitLab, folder: LabFolder, minutes: float | None = None, say: Say = lambda _text: None
+) -> list[str]:
+    """Train what is missing; the names of the networks still missing when the minutes are over."""
+    every = {variant.name: variant for variant in variants_of(lab)}
+    refuse_missing_device(lab.budget.device)
+    sums = data_checksums(lab.data)
+    folder.begin("lab.json", lab.training_settings())
+    missing = [name for name in every if not folder.has_network(name)]
+    tables, left = SharedTables(), len(missing)
+
+    def train_one(name: str, minutes: float | None) -> bool:
+        nonlocal left
+        say(f"{name}: {every[name].title} ({left} of {len(every)} left)")
+        done = _train_one(lab, every[name], folder, tables, minutes, sums)
+        left -= done
+        return done
+
+    return train_in_turn(missing, train_one, minutes)
+
+
+def data_checksums(data: Data) -> dict[str, str]:
+    """Of every file that is learned from."""
+    named = [("data.games", data.games, True), ("data.labels", data.labels, False)]
+    return checksums((setting, paths, is_folder) for setting, paths, is_folder in named if paths)
+
+
+def _train_one(
+    lab: ImplicitLab,
+    variant: Variant,
+    folder: LabFolder,
+    tables: SharedTables,
+    minutes: float | None,
+    sums: dict[str, str],
+) -> bool:
+    """Train and export one network; False if the time was over before its end."""
+    budget = lab.budget
+    config = training_of(
+        lab.data,
+        budget,
+        variant.shape,
+        steps=variant.size.steps or budget.steps,
+        seed=variant.seed,
+        masked=variant.masked,
+    )
+    run = LabRun(config, folder.run(variant.name), tables, budget.capture)
+    run.train(minutes)
+    if run.step < config.steps:
+        return False
+    network, log = folder.network(variant.name), read_log(run.folder)
+    averaged = run.averaged()
+    # Half as many bytes: the networks have to travel from the machine that trains to the one that plays.
+    differences = export_onnx(averaged, network, half=True)
+    counts = {source.kind: len(run.load(source, "train")) for source in config.sources}
+    write_sidecar(
+        network,
+        kind="transformer",
+        planes=0,  # it reads tokens
+        parameters=parameter_count(averaged),
+        name=variant.name,
+        config=config_to_dict(config),
+        trained_on={
+            "positions": counts,
+            "seen": run.step * config.batch,
+            "steps": run.step,
+            "seconds": log[-1]["seconds"] if log else 0.0,
+            "device": torch.cuda.get_device_name() if run.device.type == "cuda" else "cpu",
+            "sha256": sums,
+            **provenance(),
+        },
+        measured={"torch_difference": differences, **logged_figures(log)},
+    )
+    return True
+
+
+def logged_figures(log: list[dict[str, Any]]) -> dict[str, Any]:
+    """The last validation's figures of a run's log, and the middle one of its rates."""
+    figures: dict[str, Any] = {}
+    for line in log:
+        figures |= {key: value for key, value in line.items() if key.startswith("validation_")}
+    rates = sorted(line["positions_per_second"] for line in log if "positions_per_second" in line)
+    return figures | {"positions_per_second": rates[len(rates) // 2] if rates else None}
