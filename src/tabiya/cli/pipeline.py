@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--iteration", type=int, metavar="K", help="one iteration of phase c")
     parser.add_argument("--minutes", type=float, metavar="N", help="stop after N minutes, to go on later")
     parser.add_argument("--json", action="store_true", help="print the stages' records as JSON")
+    there = parser.add_argument_group(
+        "on another machine",
+        "Code and files are brought there by rsync, the command runs on without a connection, its log is "
+        "shown here and what it made is fetched. The same command goes on after a lost connection.",
+    )
+    there.add_argument("--remote", metavar="USER@HOST", help="run it there, over ssh")
+    there.add_argument("--port", type=int, metavar="N", help="ssh's port there")
+    there.add_argument("--key", metavar="FILE", help="the private key to log in with")
+    there.add_argument("--ssh-config", metavar="FILE", help="settings for ssh, instead of your own")
+    there.add_argument("--remote-dir", metavar="DIR", help="the folder there (tabiya-remote)")
+    there.add_argument("--remote-python", metavar="PYTHON", help="a Python there that has torch (python3)")
+    there.add_argument(
+        "--fetch", choices=["all", "network"], help="what is brought back of the work folder (all)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,6 +51,13 @@ def run(args: argparse.Namespace) -> int:
 
     if args.minutes is not None and args.minutes <= 0:
         raise UserError(f"--minutes must be positive, got {args.minutes}")
+    if args.remote is not None:
+        return _remote(args)
+    for option in ("port", "key", "ssh_config", "remote_dir", "remote_python", "fetch"):
+        if getattr(args, option) is not None:
+            raise UserError(f"--{option.replace('_', '-')} is for --remote USER@HOST")
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise UserError("a pipeline is one process: torchrun is for `tabiya train`")
     try:
         import torch  # noqa: F401 - asked for first, so that its absence is one sentence
     except ImportError:
@@ -71,6 +93,33 @@ def run(args: argparse.Namespace) -> int:
     elif report["network"]:
         print(f"play it: tabiya play human resnet:{report['network']}")
     return 0
+
+
+def _remote(args: argparse.Namespace) -> int:
+    """The same command on another machine; this one needs no torch for it."""
+    from pathlib import Path
+
+    from tabiya.learn.config import read_toml
+    from tabiya.remote.errand import Errand, inputs, relative, run
+    from tabiya.remote.host import Host
+    from tabiya.remote.job import Job
+
+    settings = read_toml(args.config)
+    files = inputs(args.config, settings)
+    work = relative(args.out or settings.get("work") or Path("runs") / Path(args.config).stem)
+    words = ["pipeline", args.phase, relative(args.config), "--out", work]
+    for option in ("only", "iteration", "minutes"):
+        value = getattr(args, option)
+        words += [] if value is None else [f"--{option}", str(value)]
+    words += ["--json"] if args.json else []
+    host = Host(
+        args.remote,
+        args.port,
+        None if args.key is None else Path(args.key),
+        None if args.ssh_config is None else Path(args.ssh_config),
+    )
+    job = Job(host, args.remote_dir or "tabiya-remote", args.remote_python or "python3")
+    return run(Errand(tuple(words), tuple(files), work, args.json, args.fetch or "all"), job)
 
 
 def _campaign(args: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,13 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("training needs torch: install it with `pip install 'tabiya[train]'`") from None
     trainer = importlib.import_module(module)
     if args.speed:
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            raise UserError("--speed measures one process: run it without torchrun")
         figures = trainer.speed(path)
     else:
         figures = trainer.train(path, Path(args.out or Path("runs") / path.stem), args.minutes)
+    if int(os.environ.get("RANK", "0")) > 0:
+        return 0  # one of several processes, of which the first speaks
     if args.json:
         print_json(figures)
     elif args.speed:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -26,6 +26,7 @@ from tabiya.data.scale import MOVE_MATE, VALUE_MATE, label_probability
 from tabiya.data.shards import ShardFolder, Split
 from tabiya.data.worth import label_worth
 from tabiya.errors import UserError
+from tabiya.learn.distributed import team
 from tabiya.learn.planes import can_mirror, mirrored_moves
 
 WIDTH = 80
@@ -90,6 +91,13 @@ class Table:
     """float16 [N]."""
     mirror: Tensor | None = None
     """bool [N]: the row is to be seen in the mirror; its `legal` is so already."""
+    divided: int | None = field(default=None, init=False)
+    """Where these are one process's rows of a part of a batch: the rows of all processes."""
+
+    @property
+    def whole(self) -> int:
+        """Rows of the part in all processes."""
+        return len(self) if self.divided is None else self.divided
 
     def __len__(self) -> int:
         return int(self.packed.shape[0])
@@ -252,12 +260,16 @@ class Feed:
         counts[0] += batch - sum(counts)
         if min(counts) < 1:
             raise UserError(f"a batch of {batch} is too small for {len(shares)} sources with shares {shares}")
-        self.counts = counts
+        self.counts, self._team = counts, team()
+        self._team.divide(counts)
         self._block: tuple[int, list[Tensor]] = (-1, [])
         self._mirrored = torch.from_numpy(mirrored_moves()).to(tables[0].packed.device)
 
     def draw(self, step: int) -> list[Tensor]:
-        """int64 [count] for each source: which rows the step sees, the same for the same step."""
+        """int64 [count] for each source: which rows the step sees, the same for the same step.
+
+        Of several processes, each is given its own of them.
+        """
         block, within = divmod(step, BLOCK)
         if self._block[0] != block:
             # A generator is set up once for many steps: each set-up would hold up the device.
@@ -270,13 +282,14 @@ class Feed:
                     torch.randint(2 * len(table), size, generator=generator, device=table.packed.device)
                 )
             self._block = (block, draws)
-        return [draws[within] for draws in self._block[1]]
+        return [self._team.mine(draws[within]) for draws in self._block[1]]
 
     def take(self, draws: list[Tensor]) -> list[Table]:
         """One part of the batch per source: the rows that were drawn, some in the mirror."""
         parts = []
-        for table, numbers in zip(self._tables, draws, strict=True):
+        for table, numbers, count in zip(self._tables, draws, self.counts, strict=True):
             part = table.take(numbers >> 1)
+            part.divided = None if self._team.size == 1 else count
             if self._mirror:
                 part.mirror = ((numbers & 1) == 1) & can_mirror(part.packed)
                 if part.legal is not None:

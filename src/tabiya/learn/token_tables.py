@@ -67,7 +67,7 @@ def load_tokens(
 ) -> TokenTable:
     """Read a source's files onto the device; `history`: look for moves that bring a position back."""
     plain = load(source, split, device)
-    table = TokenTable(**vars(plain))
+    table = TokenTable(**{name: value for name, value in vars(plain).items() if name != "divided"})
     if table.legal is not None:
         for start in range(0, len(table), CHUNK):
             rows = slice(start, start + CHUNK)

@@ -23,6 +23,7 @@ from torch import Tensor
 
 from tabiya import _core
 from tabiya.errors import UserError
+from tabiya.learn.distributed import team
 from tabiya.minds.nnue.quantised import piece_counts
 from tabiya.minds.nnue.sources import Samples
 
@@ -121,7 +122,7 @@ class Feed(Protocol):
     """Batches, step by step."""
 
     counts: list[int]
-    """Samples of each source in a batch, which follow each other in this order."""
+    """Samples of each source in a batch, which follow each other in this order; of all processes."""
     kind: str
 
     def draw(self, step: int) -> list[Tensor]:
@@ -152,7 +153,7 @@ class ResidentFeed:
     kind = "resident"
 
     def __init__(self, tables: Sequence[Batch], counts: list[int], seed: int) -> None:
-        self.counts, self._tables, self._seed = counts, tables, seed
+        self.counts, self._tables, self._seed, self._team = counts, tables, seed, team()
         self._block: tuple[int, list[Tensor]] = (-1, [])
 
     def draw(self, step: int) -> list[Tensor]:
@@ -165,7 +166,7 @@ class ResidentFeed:
                 size, rows = (BLOCK, count), len(table.value)
                 draws.append(torch.randint(rows, size, generator=generator, device=table.value.device))
             self._block = (block, draws)
-        return [draws[within] for draws in self._block[1]]
+        return [self._team.mine(draws[within]) for draws in self._block[1]]
 
     def take(self, drawn: list[Tensor]) -> Batch:
         return joined([table.taken(rows) for table, rows in zip(self._tables, drawn, strict=True)])
@@ -192,7 +193,7 @@ class StreamedFeed:
         device: torch.device,
     ) -> None:
         self.counts, self._samples, self._features = counts, samples, features
-        self._seed, self._device = seed, device
+        self._seed, self._device, self._team = seed, device, team()
         self._workers = min(4, features.threads)
         self._pool = ThreadPoolExecutor(self._workers)
         self._ready: deque[tuple[int, Future[Batch]]] = deque()
@@ -229,7 +230,7 @@ class StreamedFeed:
         parts = []
         for number, (samples, count) in enumerate(zip(self._samples, self.counts, strict=True)):
             chance = np.random.default_rng([self._seed, step, number])
-            parts.append(samples.chosen(chance.integers(0, len(samples), count)))
+            parts.append(samples.chosen(self._team.mine(chance.integers(0, len(samples), count))))
         threads = max(1, self._features.threads // self._workers)
         batch = self._features.batch(Samples.joined(parts), threads)
         if slot is None:
@@ -258,6 +259,7 @@ def feed_of(
     keep: Keep = "auto",
 ) -> Feed:
     """Resident where the rows fit the device's memory, unless one of both is asked for."""
+    team().divide(counts)
     if keep == "auto":
         size = sum(len(some) * some.packed.shape[1] for some in samples) * features.bytes_per_position
         free = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else 4 << 30

@@ -36,6 +36,7 @@ from tabiya.learn.checkpoint import (
     state_tensors,
 )
 from tabiya.learn.config import config_to_dict, load_config
+from tabiya.learn.distributed import assembled, by_the_first, mean, team
 from tabiya.learn.log import RunLog
 from tabiya.learn.schedule import Ema, Kind, learning_rate
 from tabiya.learn.stepper import Stepper
@@ -152,6 +153,7 @@ class Run:
         self._supply = supply or Supply()
         self._capture = config.compile if capture is None else capture
         self.device = torch.device(config.device)
+        self.team = team()
         folder.mkdir(parents=True, exist_ok=True)
         self._remember_config()
         torch.manual_seed(config.seed)
@@ -161,13 +163,14 @@ class Run:
         self.optimizer = self._new_optimizer()
         self.step = 0
         self._usual: NDArray[np.uint8] | None = None
-        newest = newest_checkpoint(folder)
-        if newest is not None:
-            tensors, metadata = load_checkpoint(newest, config.device)
+        begun = self.team.load(newest_checkpoint(folder), config.device)
+        start = self.team.load(config.start_from, config.device) if begun is None else None
+        if begun is not None:
+            tensors, metadata = begun
             restore(self.network, self.ema, self.optimizer, tensors, metadata["optimizer"])
             self.step = int(metadata["step"])
-        elif config.start_from is not None:
-            load_weights(self.network, load_checkpoint(config.start_from, config.device)[0])
+        elif start is not None:
+            load_weights(self.network, start[0])
             self.network.clip()
             self.ema = Ema(self.network, config.ema_decay)
         self.reader: nn.Module = _Reader(self.network, config.loss)
@@ -177,9 +180,11 @@ class Run:
     @property
     def captures(self) -> bool:
         """Whether a step is captured as a CUDA graph."""
-        return self._capture and self.device.type == "cuda"
+        return self._capture and self.device.type == "cuda" and self.team.size == 1
 
     def _remember_config(self) -> None:
+        if not self.team.leads:
+            return
         path = self.folder / "config.json"
         mine = config_to_dict(self.config)
         if path.exists():
@@ -236,7 +241,7 @@ class Run:
             [some.packed[chance.integers(0, len(some), USUAL_ROWS), -1] for some in samples]
         )
         tables = {name: features.resident(some, self.device) for name, some in held_out.items()}
-        log = RunLog(self.folder, resumed_at=self.step, steps=self.config.steps)
+        log = self.team.log(self.folder, self.step, self.config.steps)
         try:
             log.note(
                 f"{parameter_count(self.network):,} parameters; of {[len(some) for some in samples]} samples "
@@ -261,12 +266,12 @@ class Run:
             self.step += 1
             ends = self.step == config.steps
             if ends or self.step % config.report_steps == 0:
-                figures = {name: float(value) for name, value in parts.items()}
+                figures = self.team.figures(parts)
                 now = time.monotonic()
                 speed = (self.step - mark_step) * config.batch * config.loss.positions / (now - mark)
                 mark, mark_step = now, self.step
                 log.report(self.step, **figures, rate=rate, positions_per_second=speed)
-            over = minutes is not None and time.monotonic() - started > minutes * 60
+            over = minutes is not None and self.team.agreed(time.monotonic() - started > minutes * 60)
             saves = ends or over or self.step % config.checkpoint_steps == 0
             if ends or self.step % config.validate_steps == 0:
                 checked = self.validate(held_out)
@@ -301,18 +306,21 @@ class Run:
     def one_step(self, feed: Feed, drawn: list[Tensor]) -> dict[str, Tensor]:
         """Forward, backward, optimizer, clipping and average, for one batch; its losses."""
         each = self.reader(*feed.take(drawn))
-        loss = each.mean()
+        loss = mean(each, sum(feed.counts))
         self.optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
+        self.team.average_gradients(self.network.parameters())
         self.optimizer.step()
         self.network.clip()
         self.ema.absorb(self.network)
         figures = {"loss": loss.detach()}
         if len(feed.counts) > 1:
-            for source, part in zip(self.config.sources, each.detach().split(feed.counts), strict=True):
-                figures[f"{source.name or source.kind}_loss"] = part.mean()
+            parts = each.detach().split(self.team.divide(feed.counts))
+            for source, part, count in zip(self.config.sources, parts, feed.counts, strict=True):
+                figures[f"{source.name or source.kind}_loss"] = mean(part, count)
         return figures
 
+    @by_the_first
     @torch.no_grad()
     def validate(self, held_out: dict[str, Batch]) -> dict[str, float]:
         """The average network's losses on held-out positions, and what the probe finds."""
@@ -340,6 +348,8 @@ class Run:
     def save(self) -> Path:
         """A checkpoint that training goes on from, and the network in integers beside it."""
         path = checkpoint_path(self.folder, self.step)
+        if not self.team.leads:
+            return path
         quantise(self.averaged(), path.with_suffix(".nnue"), self._usual)
         save_checkpoint(
             path,
@@ -383,8 +393,9 @@ def train(path: Path, out: Path, minutes: float | None = None) -> dict[str, Any]
         from tabiya.minds.nnue.probe import puzzle_probe
 
         probe = puzzle_probe(Path(config.puzzles), config.probe_puzzles)
-    run = Run(config, out, probe)
-    figures = run.train(minutes)
+    with assembled(config.device):
+        run = Run(config, out, probe)
+        figures = run.train(minutes)
     return {"step": run.step, "steps": config.steps, **figures}
 
 

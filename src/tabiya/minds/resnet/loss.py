@@ -17,6 +17,7 @@ import torch.nn.functional as F  # noqa: N812 - torch's own custom
 from torch import Tensor
 
 from tabiya.errors import UserError
+from tabiya.learn.distributed import mean, weighted_mean
 from tabiya.learn.feed import Table
 
 
@@ -69,6 +70,7 @@ def losses(
     `places` says where in the outputs each move stands; None: where its number says.
     """
     counts = [len(part) for part in parts]
+    rows = sum(part.whole for part in parts)
     total = outputs[0].new_zeros((), dtype=torch.float32)
     figures: dict[str, Tensor] = {}
     # Split and not sliced: the gradients of slices would each be as large as the whole.
@@ -82,10 +84,10 @@ def losses(
         if part.result is not None:
             known = part.result >= 0
             cross = F.cross_entropy(wdl.float(), part.result.clamp(min=0).long(), reduction="none")
-            named["wdl"] = _mean(cross, known.float()) * weights.value
+            named["wdl"] = weighted_mean(cross, known.float()) * weights.value
         for name, loss in named.items():
             if name not in _FIGURES:
-                total = total + len(part) / sum(counts) * loss
+                total = total + part.whole / rows * loss
             figures[f"{part.kind}_{name}"] = loss.detach()
     return {"loss": total, **figures}
 
@@ -111,8 +113,8 @@ def _move_losses(
             found = found * part.weight.float()
         cross = -log_p.gather(1, target.clamp(min=0)[:, None])[:, 0]
         right = (log_p.argmax(1) == target).float()
-        loss = _mean(cross, found) * weights.policy * weights.played
-        return {"policy": loss, "policy_top1": right.mean()}
+        loss = weighted_mean(cross, found) * weights.policy * weights.played
+        return {"policy": loss, "policy_top1": mean(right, part.whole)}
     worth = part.q.float().nan_to_num(0.0)
     if weights.policy_temperature > 0:
         soft = (worth / weights.policy_temperature).masked_fill(~real, -1e4).softmax(1)
@@ -125,13 +127,14 @@ def _move_losses(
     best = worth.masked_fill(~real, -1.0).max(1).values
     chosen = worth.gather(1, log_p.argmax(1, keepdim=True))[:, 0]
     named = {
-        "policy": divergence.mean() * weights.policy,
-        "q": squared.mean() * weights.q,
-        "policy_top1": (chosen >= best - 1e-4).float().mean(),
-        "policy_lost": (best - chosen).mean(),
+        "policy": mean(divergence, part.whole) * weights.policy,
+        "q": mean(squared, part.whole) * weights.q,
+        "policy_top1": mean((chosen >= best - 1e-4).float(), part.whole),
+        "policy_lost": mean(best - chosen, part.whole),
     }
     if weights.regret:
-        named["regret"] = (log_p.exp() * (best[:, None] - worth) * real).sum(1).mean() * weights.regret
+        lost = (log_p.exp() * (best[:, None] - worth) * real).sum(1)
+        named["regret"] = mean(lost, part.whole) * weights.regret
     return named
 
 
@@ -139,8 +142,4 @@ def _bins_loss(logits: Tensor, value: Tensor, weights: LossWeights) -> Tensor:
     known = ~value.isnan()
     target = bin_targets(value.nan_to_num(0.5), logits.shape[1], weights.bins_sigma)
     divergence = (target * (target.clamp(min=1e-9).log() - logits.log_softmax(1))).sum(1)
-    return _mean(divergence, known.float())
-
-
-def _mean(values: Tensor, weights: Tensor) -> Tensor:
-    return (values * weights).sum() / weights.sum().clamp(min=1.0)
+    return weighted_mean(divergence, known.float())

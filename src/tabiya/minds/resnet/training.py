@@ -23,7 +23,6 @@ from tabiya.files import refuse_other_settings, replacing
 from tabiya.learn.checkpoint import (
     checkpoint_path,
     keep_last,
-    load_checkpoint,
     load_fitting,
     load_weights,
     newest_checkpoint,
@@ -32,7 +31,9 @@ from tabiya.learn.checkpoint import (
     save_checkpoint,
     state_tensors,
 )
+from tabiya.learn.common_norm import use_common_norms
 from tabiya.learn.config import config_to_dict, load_config
+from tabiya.learn.distributed import assembled, by_the_first, team
 from tabiya.learn.feed import Feed, NothingThereError, Source, Table, load
 from tabiya.learn.log import RunLog
 from tabiya.learn.muon import Muon
@@ -117,22 +118,25 @@ class Run:
             raise UserError('no CUDA device here: set device = "cpu", or train where there is a GPU')
         self.config, self.folder, self._load_table = config, folder, tables
         self.device = torch.device(config.device)
+        self.team = team()
         folder.mkdir(parents=True, exist_ok=True)
         self._remember_config()
         torch.manual_seed(config.seed)
         torch.set_float32_matmul_precision("high")
         torch.backends.cudnn.benchmark = True
         self.network = self.new_network()
+        use_common_norms(self.network)
         self.ema = Ema(self.network, config.ema_decay)
         self.optimizer = self.new_optimizer(self.network)
         self.step = 0
-        newest = newest_checkpoint(folder)
-        if newest is not None:
-            tensors, metadata = load_checkpoint(newest, config.device)
+        begun = self.team.load(newest_checkpoint(folder), config.device)
+        start = self.team.load(config.start_from, config.device) if begun is None else None
+        if begun is not None:
+            tensors, metadata = begun
             restore(self.network, self.ema, self.optimizer, tensors, metadata["optimizer"])
             self.step = int(metadata["step"])
-        elif config.start_from is not None:
-            tensors, _ = load_checkpoint(config.start_from, config.device)
+        elif start is not None:
+            tensors, _ = start
             if config.start_partly:
                 load_fitting(self.network, grown(tensors, self.network))
             else:
@@ -145,9 +149,11 @@ class Run:
     @property
     def captures(self) -> bool:
         """Whether a step is captured as a CUDA graph."""
-        return self.config.compile and self.device.type == "cuda"
+        return self.config.compile and self.device.type == "cuda" and self.team.size == 1
 
     def _remember_config(self) -> None:
+        if not self.team.leads:
+            return
         path = self.folder / "config.json"
         mine = config_to_dict(self.config)
         if path.exists():
@@ -202,7 +208,7 @@ class Run:
     @contextmanager
     def logged(self) -> Iterator[RunLog]:
         """The run's log, closed at the end."""
-        log = RunLog(self.folder, resumed_at=self.step, steps=self.config.steps)
+        log = self.team.log(self.folder, self.step, self.config.steps)
         try:
             yield log
         finally:
@@ -232,7 +238,7 @@ class Run:
             self.step += 1
             ends = self.step == target
             if ends or self.step % config.report_steps == 0:
-                figures = {name: float(value) for name, value in parts.items()}
+                figures = self.team.figures(parts)
                 now = time.monotonic()
                 speed = (self.step - mark_step) * config.batch / (now - mark)
                 mark, mark_step = now, self.step
@@ -240,7 +246,7 @@ class Run:
             if ends or self.step % config.validate_steps == 0:
                 log.report(self.step, **self.validate(held_out))
                 mark, mark_step = time.monotonic(), self.step
-            over = minutes is not None and time.monotonic() - started > minutes * 60
+            over = minutes is not None and self.team.agreed(time.monotonic() - started > minutes * 60)
             if ends or over or self.step % config.checkpoint_steps == 0:
                 self.save()
                 mark, mark_step = time.monotonic(), self.step
@@ -289,11 +295,13 @@ class Run:
         figures = losses(outputs, parts, self.config.loss, self.network.places)
         self.optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(figures["loss"])
+        self.team.average_gradients(self.network.parameters())
         nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
         self.optimizer.step()
         self.ema.absorb(self.network)
         return {name: value.detach() for name, value in figures.items()}
 
+    @by_the_first
     @torch.no_grad()
     def validate(self, held_out: list[Table]) -> dict[str, float]:
         """The average network's losses on held-out positions."""
@@ -322,6 +330,8 @@ class Run:
     def save(self) -> Path:
         """A checkpoint that training goes on from."""
         path = checkpoint_path(self.folder, self.step)
+        if not self.team.leads:
+            return path
         save_checkpoint(
             path,
             state_tensors(model=self.network, ema=self.ema, optimizer=self.optimizer),
@@ -353,8 +363,10 @@ class Run:
 
 def train(path: Path, out: Path, minutes: float | None = None) -> dict[str, Any]:
     """`tabiya train` of this mind: the run of a config in its folder, from where it stands; its figures."""
-    run = Run(load_config(path, ResNetTraining), out)
-    figures = run.train(minutes)
+    config = load_config(path, ResNetTraining)
+    with assembled(config.device):
+        run = Run(config, out)
+        figures = run.train(minutes)
     return {"step": run.step, "steps": run.config.steps, **figures}
 
 

@@ -16,6 +16,7 @@ import torch.nn.functional as F  # noqa: N812 - torch's own custom
 from torch import Tensor
 
 from tabiya.errors import UserError
+from tabiya.learn.distributed import mean, weighted_mean
 from tabiya.learn.token_tables import TokenTable
 from tabiya.minds.transformer.network import Outputs
 from tabiya.minds.transformer.refinement import Slots
@@ -85,11 +86,11 @@ def first_pass(
         )
         # The cross-entropy less the target's own entropy: its zero is a perfect answer.
         divergence = _divergence(target, outputs.value_bins.float().log_softmax(1))
-        named["bins"] = _mean(divergence, known.float()) * weights.value
+        named["bins"] = weighted_mean(divergence, known.float()) * weights.value
     if part.result is not None:
         known = part.result >= 0
         cross = F.cross_entropy(outputs.wdl.float(), part.result.clamp(min=0).long(), reduction="none")
-        named["wdl"] = _mean(cross, known.float()) * weights.value
+        named["wdl"] = weighted_mean(cross, known.float()) * weights.value
     return named
 
 
@@ -116,17 +117,17 @@ def _moves(
         chosen = worth.gather(1, log_p.argmax(1, keepdim=True))[:, 0]
         right = (chosen >= worth.max(1).values - 1e-4).float()
     named = {
-        "policy": _mean(divergence, counts) * weights.policy,
-        "policy_top1": _mean(right, known),
-        "policy_illegal": (1 - inside.exp()).mean(),
+        "policy": weighted_mean(divergence, counts) * weights.policy,
+        "policy_top1": weighted_mean(right, known),
+        "policy_illegal": mean(1 - inside.exp(), part.whole),
     }
     if outputs.rights is not None:
         best = legal.gather(1, target.argmax(1, keepdim=True))[:, 0].clamp(min=0)
         after = rights_after(tokens, best, squares)
         rights = outputs.rights.float()
         cross = F.binary_cross_entropy_with_logits(rights, after, reduction="none").sum(1)
-        named["rights"] = _mean(cross, known) * weights.rights
-        named["rights_right"] = _mean(((rights > 0) == (after > 0.5)).all(1).float(), known)
+        named["rights"] = weighted_mean(cross, known) * weights.rights
+        named["rights_right"] = weighted_mean(((rights > 0) == (after > 0.5)).all(1).float(), known)
     return named
 
 
@@ -141,9 +142,9 @@ def second_pass(refined: Tensor, slots: Slots, part: TokenTable, weights: LossWe
     right = (log_p.argmax(1) == target.argmax(1)).float()
     first = (target.argmax(1) == 0).float()
     return {
-        "refined": _mean(_divergence(target, log_p), known) * weights.refinement,
-        "refined_top1": _mean(right, known),
-        "unrefined_top1": _mean(first, known),
+        "refined": weighted_mean(_divergence(target, log_p), known) * weights.refinement,
+        "refined_top1": weighted_mean(right, known),
+        "unrefined_top1": weighted_mean(first, known),
     }
 
 
@@ -158,7 +159,3 @@ def summed(named: dict[str, Tensor], share: float, kind: str) -> tuple[Tensor | 
 
 def _divergence(target: Tensor, log_p: Tensor) -> Tensor:
     return (target * (target.clamp(min=1e-9).log() - log_p)).sum(1)
-
-
-def _mean(values: Tensor, weights: Tensor) -> Tensor:
-    return (values * weights).sum() / weights.sum().clamp(min=1.0)

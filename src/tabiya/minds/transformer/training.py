@@ -23,7 +23,6 @@ from tabiya.files import refuse_other_settings, replacing
 from tabiya.learn.checkpoint import (
     checkpoint_path,
     keep_last,
-    load_checkpoint,
     load_weights,
     newest_checkpoint,
     optimizer_groups,
@@ -32,6 +31,7 @@ from tabiya.learn.checkpoint import (
     state_tensors,
 )
 from tabiya.learn.config import config_to_dict, load_config
+from tabiya.learn.distributed import assembled, by_the_first, team
 from tabiya.learn.feed import NothingThereError, Source
 from tabiya.learn.log import RunLog
 from tabiya.learn.muon import Muon
@@ -60,6 +60,7 @@ class Run:
             raise UserError('attention = "fused" needs Triton, which is not installed: use "plain" or "sdpa"')
         self.config, self.folder = config, folder
         self.device = torch.device(config.device)
+        self.team = team()
         folder.mkdir(parents=True, exist_ok=True)
         self._remember_config()
         torch.manual_seed(config.seed)
@@ -68,13 +69,14 @@ class Run:
         self.ema = Ema(self.network, config.ema_decay)
         self.optimizer = self._new_optimizer()
         self.step = 0
-        newest = newest_checkpoint(folder)
-        if newest is not None:
-            tensors, metadata = load_checkpoint(newest, config.device)
+        begun = self.team.load(newest_checkpoint(folder), config.device)
+        start = self.team.load(config.start_from, config.device) if begun is None else None
+        if begun is not None:
+            tensors, metadata = begun
             restore(self.network, self.ema, self.optimizer, tensors, metadata["optimizer"])
             self.step = int(metadata["step"])
-        elif config.start_from is not None:
-            load_weights(self.network, load_checkpoint(config.start_from, config.device)[0])
+        elif start is not None:
+            load_weights(self.network, start[0])
             self.ema = Ema(self.network, config.ema_decay)
         self.squares = move_squares().to(self.device)
         self.reader = self.compiled(Reader(self.network))
@@ -83,7 +85,7 @@ class Run:
     @property
     def captures(self) -> bool:
         """Whether a step is captured as a CUDA graph."""
-        return self.config.compile and self.device.type == "cuda"
+        return self.config.compile and self.device.type == "cuda" and self.team.size == 1
 
     def compiled(self, module: nn.Module) -> nn.Module:
         """The module as the run computes it."""
@@ -94,6 +96,8 @@ class Run:
         return made  # type: ignore[no-any-return]
 
     def _remember_config(self) -> None:
+        if not self.team.leads:
+            return
         path = self.folder / "config.json"
         mine = config_to_dict(self.config)
         if path.exists():
@@ -157,14 +161,14 @@ class Run:
                 if self.step < end:
                     log.note(f"to step {end}: {feed.counts} positions of each source in a batch")
                     figures = self.train_to(end, feed, held_out, log, deadline)
-                if deadline is not None and time.monotonic() > deadline:
+                if deadline is not None and self.team.agreed(time.monotonic() > deadline):
                     break
         return figures
 
     @contextmanager
     def logged(self) -> Iterator[RunLog]:
         """The run's log, closed at the end."""
-        log = RunLog(self.folder, resumed_at=self.step, steps=self.config.steps)
+        log = self.team.log(self.folder, self.step, self.config.steps)
         try:
             yield log
         finally:
@@ -198,7 +202,7 @@ class Run:
             self.step += 1
             ends = self.step == target
             if ends or self.step % config.report_steps == 0:
-                figures = {name: float(value) for name, value in parts.items()}
+                figures = self.team.figures(parts)
                 now = time.monotonic()
                 speed = (self.step - mark_step) * config.batch / (now - mark)
                 mark, mark_step = now, self.step
@@ -206,7 +210,7 @@ class Run:
             if ends or self.step % config.validate_steps == 0:
                 log.report(self.step, **self.validate(held_out))
                 mark, mark_step = time.monotonic(), self.step
-            over = deadline is not None and time.monotonic() > deadline
+            over = deadline is not None and self.team.agreed(time.monotonic() > deadline)
             if ends or over or self.step % config.checkpoint_steps == 0:
                 self.save()
                 mark, mark_step = time.monotonic(), self.step
@@ -271,6 +275,7 @@ class Run:
         figures = self.losses(parts, twice, self.reader, self.second_reader)
         self.optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(figures["loss"])
+        self.team.average_gradients(self.network.parameters())
         nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
         self.optimizer.step()
         self.ema.absorb(self.network)
@@ -281,6 +286,7 @@ class Run:
     ) -> dict[str, Tensor]:
         """The total as `loss`, and what it is made of, for a batch whose rows are the parts in turn."""
         weights, counts = self.config.loss, [len(part) for part in parts]
+        rows = sum(part.whole for part in parts)
         packed = torch.cat([part.packed for part in parts])
         mirrors = [part.mirror for part in parts if part.mirror is not None]
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.bf16):
@@ -291,7 +297,7 @@ class Run:
         seen = list(torch.split(tokens, counts))
         for part, piece, own in zip(parts, pieces, seen, strict=True):
             named = first_pass(piece, own, part, weights, self.squares)
-            added, shown = summed(named, len(part) / len(packed), part.kind)
+            added, shown = summed(named, part.whole / rows, part.kind)
             total, figures = total + added, figures | shown
         if twice:
             again, shown = self._second(parts, [piece.policy for piece in pieces], seen, second_reader)
@@ -302,14 +308,15 @@ class Run:
         self, parts: list[Any], policies: list[Tensor], seen: list[Tensor], second_reader: nn.Module
     ) -> tuple[Tensor | float, dict[str, Tensor]]:
         """The second pass over the first rows of every part that has moves."""
-        sizes = refined_rows([len(part) for part in parts], self.config.refine_share)
+        sizes = refined_rows([part.whole for part in parts], self.config.refine_share)
         chosen = [
-            (TokenTable(part.kind, **_rows(part, size)), policy[:size], tokens[:size])
+            (_first_rows(part, size), policy[: team().count(size)], tokens[: team().count(size)])
             for part, policy, tokens, size in zip(parts, policies, seen, sizes, strict=True)
             if part.legal is not None and size > 0
         ]
         if not chosen:
             return 0.0, {}
+        rows = sum(part.whole for part, _, _ in chosen)
         slots = [likeliest(policy, part.legal, part.again) for part, policy, _ in chosen]
         joined = Slots(*(torch.cat(each) for each in zip(*slots, strict=True)))
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.bf16):
@@ -319,10 +326,11 @@ class Run:
         figures: dict[str, Tensor] = {}
         for (part, _, _), piece, own in zip(chosen, pieces, slots, strict=True):
             named = second_pass(piece, own, part, self.config.loss)
-            added, shown = summed(named, len(part) / len(refined), part.kind)
+            added, shown = summed(named, part.whole / rows, part.kind)
             total, figures = total + added, figures | shown
         return total, figures
 
+    @by_the_first
     @torch.no_grad()
     def validate(self, held_out: list[TokenTable]) -> dict[str, float]:
         """The average network's losses on held-out positions."""
@@ -350,6 +358,8 @@ class Run:
     def save(self) -> Path:
         """A checkpoint that training goes on from."""
         path = checkpoint_path(self.folder, self.step)
+        if not self.team.leads:
+            return path
         save_checkpoint(
             path,
             state_tensors(model=self.network, ema=self.ema, optimizer=self.optimizer),
@@ -371,9 +381,13 @@ class Run:
         return path
 
 
-def _rows(part: Any, size: int) -> dict[str, Tensor]:
-    """The first rows of a part's tensors."""
-    return {name: tensor[:size] for name, tensor in vars(part).items() if isinstance(tensor, Tensor)}
+def _first_rows(part: Any, size: int) -> TokenTable:
+    """The first `size` rows of a part; of several processes, those that are this one's own."""
+    (own,) = team().divide([size])
+    rows = {name: tensor[:own] for name, tensor in vars(part).items() if isinstance(tensor, Tensor)}
+    first = TokenTable(part.kind, **rows)
+    first.divided = size
+    return first
 
 
 def train(path: Path, out: Path, minutes: float | None = None) -> dict[str, Any]:
@@ -381,10 +395,12 @@ def train(path: Path, out: Path, minutes: float | None = None) -> dict[str, Any]
 
     The network is written as ONNX where the training stops.
     """
-    run = Run(load_config(path, TransformerTraining), out)
-    figures = run.train(minutes)
+    config = load_config(path, TransformerTraining)
+    with assembled(config.device) as all_of_us:
+        run = Run(config, out)
+        figures = run.train(minutes)
     figures = {"step": run.step, "steps": run.config.steps, **figures}
-    if run.step > 0:
+    if run.step > 0 and all_of_us.leads:
         figures["network"] = str(run.export())
     return figures
 
