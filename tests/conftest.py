@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import settings
@@ -29,6 +31,14 @@ def stockfish() -> str:
         _required("stockfish is not installed")
     assert path is not None
     return path
+
+
+@pytest.fixture(scope="session")
+def ray() -> ModuleType:
+    """The package ray, for work on a cluster."""
+    if importlib.util.find_spec("ray") is None:
+        _required("the package ray is not installed")
+    return importlib.import_module("ray")
 
 
 @pytest.fixture(scope="session")

@@ -50,7 +50,7 @@ class Crew(ABC, Generic[Unit, Answer]):
     """The workers of one job, hired as units come in; a context manager, so that they are sent home."""
 
     workers: int
-    """How many units are answered at the same time, at the most."""
+    """How many units are answered at the same time, at the most; may be changed before one is given."""
 
     @abstractmethod
     def introduce(self) -> Any:
@@ -76,22 +76,21 @@ class Crew(ABC, Generic[Unit, Answer]):
 
         Whoever stops listening early is done with the crew.
         """
-        waiting = iter(units)
-        given, whole = 0, False
+        given = 0
         try:
-            for unit in waiting:
+            for unit in units:
                 self.give(unit)
                 given += 1
-                if given < self.workers:
-                    continue
-                yield self._next()
-                given -= 1
+                if given >= self.workers:
+                    found = self._next()
+                    given -= 1
+                    yield found
             while given:
-                yield self._next()
+                found = self._next()
                 given -= 1
-            whole = True
+                yield found
         finally:
-            if not whole:
+            if given:
                 self.close()
 
     def _next(self) -> tuple[Unit, Answer]:
@@ -114,9 +113,14 @@ class Executor(ABC):
     def cores(self) -> int:
         """How many units can be worked on at once."""
 
+    @property
+    @abstractmethod
+    def usual(self) -> int:
+        """How many workers a job gets that names no number."""
+
     @abstractmethod
     def crew(self, hire: Hire[Unit, Answer], workers: int | None = None) -> Crew[Unit, Answer]:
-        """Workers for a job, not more than asked for; None leaves the number to the executor."""
+        """Workers for a job, not more than asked for; None: the usual number."""
 
     def close(self) -> None:  # noqa: B027 - this machine has nothing to let go of
         """Let go of machines."""

@@ -22,8 +22,12 @@ class LocalExecutor(Executor):
     def cores(self) -> int:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
+    @property
+    def usual(self) -> int:
+        return 1
+
     def crew(self, hire: Hire[Unit, Answer], workers: int | None = None) -> Crew[Unit, Answer]:
-        return LocalCrew(hire, 1 if workers is None else workers)
+        return LocalCrew(hire, self.usual if workers is None else workers)
 
 
 LOCAL = LocalExecutor()

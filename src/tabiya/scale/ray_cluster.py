@@ -37,13 +37,21 @@ class RayExecutor(Executor):
         self._address = address
         self._ray: Any = None
         self._connected_here = False
+        self._crews: list[RayCrew[Any, Any]] = []
 
     @property
     def cores(self) -> int:
         return max(1, int(self._connected().cluster_resources().get("CPU", 1)))
 
+    @property
+    def usual(self) -> int:
+        return self.cores
+
     def crew(self, hire: Hire[Unit, Answer], workers: int | None = None) -> Crew[Unit, Answer]:
-        return RayCrew(self._connected(), hire, self.cores if workers is None else workers)
+        workers = self.usual if workers is None else workers
+        crew = RayCrew(self._connected(), hire, workers, self._crews)
+        self._crews.append(crew)
+        return crew
 
     def close(self) -> None:
         if self._ray is not None and self._connected_here:
@@ -120,7 +128,7 @@ def _place_named() -> Any:
     try:
         yield
     except UserError as error:
-        raise UserError(f"{error} (on {socket.gethostname()})") from None
+        raise type(error)(f"{error} (on {socket.gethostname()})") from None
 
 
 @dataclass(frozen=True)
@@ -150,9 +158,12 @@ class _Staff:
 class RayCrew(Crew[Unit, Answer]):
     """Actors of a cluster; a unit goes only to one that has shown that it is there."""
 
-    def __init__(self, ray: Any, hire: Hire[Unit, Answer], workers: int) -> None:
+    def __init__(
+        self, ray: Any, hire: Hire[Unit, Answer], workers: int, crews: list[RayCrew[Any, Any]]
+    ) -> None:
+        """`crews` are all of the driver: those with nothing to do make room for one that hires."""
         self.workers = workers
-        self._ray = ray
+        self._ray, self._crews = ray, crews
         self._hire = ray.put(hire)
         self._remote = ray.remote(_Actor).options(
             num_cpus=1, max_concurrency=2, max_restarts=0, scheduling_strategy="SPREAD"
@@ -177,8 +188,15 @@ class RayCrew(Crew[Unit, Answer]):
         return None if found is None else (found[0].unit[0], found[1])
 
     def close(self) -> None:
+        self._waiting.clear()
+        self._dismiss()
+        if self in self._crews:
+            self._crews.remove(self)
+
+    def _dismiss(self) -> None:
+        """Send all actors home."""
         ray, staff = self._ray, self._staff
-        self._staff, self._waiting = _Staff(), deque()
+        self._staff = _Staff()
         if not ray.is_initialized():
             return
         # One that has not begun may be waiting for a core, and would not hear of it.
@@ -197,7 +215,12 @@ class RayCrew(Crew[Unit, Answer]):
             actor, task = staff.idle.pop(), self._waiting.popleft()
             answer = actor.answer.remote(*task.unit) if task.unit else actor.introduce.remote()
             staff.busy[answer] = (actor, task)
-        while len(staff.starting) < len(self._waiting) and len(staff) < self.workers:
+        wanted = min(len(self._waiting) - len(staff.starting), self.workers - len(staff))
+        if wanted > 0:
+            for crew in self._crews:
+                if crew is not self and not crew._waiting and not crew._staff.busy:
+                    crew._dismiss()
+        for _ in range(wanted):
             actor = self._remote.remote(os.getcwd())
             staff.starting[actor.begin.remote(self._hire)] = actor
 
@@ -235,9 +258,12 @@ class RayCrew(Crew[Unit, Answer]):
         try:
             found = self._get(reference)
         except self._ray.exceptions.RayError as error:
-            # The answer, or its actor, is gone with a machine: another does it again.
-            with contextlib.suppress(Exception):
-                self._ray.kill(actor, no_restart=True)
+            # The answer, or its actor, is gone with a machine: another does it again. Who is idle may
+            # be gone too, and a unit shall not be lost with one after the other of them.
+            for gone in (actor, *self._staff.idle):
+                with contextlib.suppress(Exception):
+                    self._ray.kill(gone, no_restart=True)
+            self._staff.idle.clear()
             if task.lost + 1 >= TRIES:
                 raise UserError(
                     f"{TRIES} workers were lost with the same unit of work, the last because "
@@ -254,7 +280,7 @@ class RayCrew(Crew[Unit, Answer]):
             return self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
             cause = getattr(error, "cause", None)
-            raise (cause if isinstance(cause, Exception) else error.as_instanceof_cause()) from None
+            raise (cause if isinstance(cause, Exception) else RuntimeError(str(error))) from None
 
 
 def _in_short(error: BaseException) -> str:
