@@ -6,7 +6,6 @@ import importlib.util
 import os
 import shutil
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from hypothesis import settings
@@ -34,11 +33,10 @@ def stockfish() -> str:
 
 
 @pytest.fixture(scope="session")
-def ray() -> ModuleType:
-    """The package ray, for work on a cluster."""
+def needs_ray() -> None:
+    """The package ray is there; it is not imported here, because it reads the environment when it is."""
     if importlib.util.find_spec("ray") is None:
         _required("the package ray is not installed")
-    return importlib.import_module("ray")
 
 
 @pytest.fixture(scope="session")

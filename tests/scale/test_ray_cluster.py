@@ -7,14 +7,13 @@ files as on this machine alone, also when a node dies or the driver is killed.
 from __future__ import annotations
 
 import json
-import os
 import re
+import secrets
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -59,11 +58,15 @@ class Machines:
 
 
 @pytest.fixture(scope="module")
-def machines(ray: ModuleType) -> Iterator[Machines]:
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    found = Machines()
-    yield found
-    found.shutdown()
+def machines(needs_ray: None) -> Iterator[Machines]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        # Known to this cluster and its drivers alone, and to no file in the home of whoever runs the tests.
+        environment.setenv("RAY_AUTH_MODE", "token")
+        environment.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        found = Machines()
+        yield found
+        found.shutdown()
 
 
 @pytest.fixture
@@ -88,7 +91,7 @@ def label(fens: Path, teacher: str, out: Path, *more: str) -> list[str]:
 
 
 def tournament(out: Path, *more: str) -> list[str]:
-    players = ["random?name=one", "random?name=two", "turing"]
+    players = ["random", "random?Seed=5", "turing"]
     limits = ["--games", "4", "--depth", "1", "--max-moves", "12", "--seed", "3"]
     return ["tournament", *players, *limits, "--out", str(out), *more]
 

@@ -90,8 +90,8 @@ def play_all(
         for index, name in enumerate(names):
             opened(index, name)
         for fixture, played in crew.answers(fixtures):
-            for index, name in zip((fixture.white, fixture.black), played.names, strict=True):
-                _refuse_another(event.entrants[index], names[index], name)
+            for index, own in zip((fixture.white, fixture.black), played.names, strict=True):
+                _refuse_another(event.entrants[index], names[index], own)
             if not finished(played.record):
                 break
 

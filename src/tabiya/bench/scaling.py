@@ -73,11 +73,11 @@ def jobs(units: int, teacher: str | None, nodes: int) -> list[Job]:
 
 
 def measure(on: str, workers: int, rounds: int, wanted: Sequence[Job]) -> dict[str, Any]:
-    """For each job: start-up, seconds and rate of both executors, and the ratio of the rates."""
+    """For each job: start-up, seconds and rate of both executors ("local", "there"), and their ratio."""
     figures: dict[str, Any] = {"on": on, "workers": workers, "rounds": rounds}
     with executor_from(on) as other:
         for job in wanted:
-            figures[job.name] = _compare(job, {"local": LOCAL, on: other}, workers, rounds)
+            figures[job.name] = _compare(job, {"local": LOCAL, "there": other}, workers, rounds)
     return figures
 
 
@@ -131,7 +131,7 @@ def main() -> None:
     for name in ("empty", "perft", "labels"):
         if name in figures:
             job = figures[name]
-            rates = ", ".join(f"{rate:,.0f} on {where}" for where, rate in job["rate"].items())
+            rates = f"{job['rate']['local']:,.0f} on local, {job['rate']['there']:,.0f} on {figures['on']}"
             print(
                 f"{name}: {job['counted']} a second {rates}: {100 * job['throughput_ratio']:.1f} %, "
                 f"{job['overhead_ms_per_unit']:.2f} ms of a worker more for each unit"

@@ -62,9 +62,9 @@ class RayExecutor(Executor):
         """The ray module, connected."""
         if self._ray is None:
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-            # It would set the number of accelerators that our own children see.
-            os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
             ray: Any = importlib.import_module("ray")
+            # What a person can mend we say ourselves, in one sentence.
+            logging.getLogger("ray").setLevel(logging.ERROR)
             if not ray.is_initialized():
                 self._connect(ray)
                 self._connected_here = True
@@ -234,8 +234,9 @@ class RayCrew(Crew[Unit, Answer]):
             ready, _ = ray.wait(pending, num_returns=1, timeout=timeout)
             if not ready:
                 return None
-            found = self._begun(ready[0]) if ready[0] in staff.starting else self._answered(ready[0])
-            if found is not None:
+            if ready[0] in staff.starting:
+                self._begun(ready[0])
+            elif (found := self._answered(ready[0])) is not None:
                 return found
 
     def _begun(self, reference: Any) -> None:
