@@ -7,6 +7,7 @@ files as on this machine alone, also when a node dies or the driver is killed.
 from __future__ import annotations
 
 import json
+import random
 import re
 import secrets
 import subprocess
@@ -90,9 +91,9 @@ def label(fens: Path, teacher: str, out: Path, *more: str) -> list[str]:
     return ["data", "label", str(fens), "--teacher", teacher, "--nodes", NODES, "--out", str(out), *more]
 
 
-def tournament(out: Path, *more: str) -> list[str]:
+def tournament(out: Path, *more: str, games: int = 4, depth: int = 1) -> list[str]:
     players = ["random", "random?Seed=5", "turing"]
-    limits = ["--games", "4", "--depth", "1", "--max-moves", "12", "--seed", "3"]
+    limits = ["--games", str(games), "--depth", str(depth), "--max-moves", "12", "--seed", "3"]
     return ["tournament", *players, *limits, "--out", str(out), *more]
 
 
@@ -118,12 +119,45 @@ def test_labels_are_those_of_this_machine(
     machines: Machines, fens: Path, teacher: str, tmp_path: Path
 ) -> None:
     for kind in ([], ["--all-moves", "--max", "12"]):
-        assert main(label(fens, teacher, tmp_path / "here", *kind)) == 0
+        assert main(label(fens, teacher, tmp_path / "here", *kind, "--workers", "3")) == 0
         assert main(label(fens, teacher, tmp_path / "there", *kind, "--on", machines.on)) == 0
     for name in ("p.i16", "p.moves"):
         assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
     here, there = (json.loads((tmp_path / name / "p.i16.json").read_text()) for name in ("here", "there"))
     assert there | {"seconds": 0} == here | {"seconds": 0}
+
+
+def games_of(seed: int) -> str:
+    """Forty random games of thirty half-moves."""
+    chance, games = random.Random(seed), []
+    for number in range(40):
+        board, moves = _core.Board(), []
+        for _ in range(30):
+            if board.outcome() is None:
+                move = chance.choice(board.legal_moves())
+                moves.append(board.san(move))
+                board.push(move)
+        games.append(f'[White "{number}"]\n[Result "*"]\n\n{" ".join(moves)} *\n\n')
+    return "".join(games)
+
+
+@pytest.mark.parametrize("more", [[], ["--dedup"]], ids=["side by side", "in order"])
+def test_extracted_positions_are_those_of_this_machine(
+    machines: Machines, tmp_path: Path, more: list[str]
+) -> None:
+    sources = [tmp_path / f"{name}.pgn" for name in "abc"]
+    for seed, source in enumerate(sources):
+        source.write_text(games_of(seed))
+    manifests = []
+    for name, where in (("here", "local"), ("there", machines.on)):
+        words = ["data", "extract", *map(str, sources), "--out", str(tmp_path / name), "--on", where, *more]
+        assert main(words) == 0
+        manifests.append(json.loads((tmp_path / name / "manifest.json").read_text()) | {"seconds": 0})
+    assert manifests[0] == manifests[1]
+    names = sorted(path.name for path in (tmp_path / "here").glob("*"))
+    assert names == sorted(path.name for path in (tmp_path / "there").glob("*"))
+    for path in (tmp_path / "here").glob("*.pos"):
+        assert path.read_bytes() == (tmp_path / "there" / path.name).read_bytes()
 
 
 def test_a_tournament_is_that_of_this_machine(machines: Machines, tmp_path: Path) -> None:
@@ -135,21 +169,28 @@ def test_a_tournament_is_that_of_this_machine(machines: Machines, tmp_path: Path
         assert here[key] == there[key]
 
 
-def test_a_gene_pool_is_that_of_this_machine(machines: Machines, tmp_path: Path) -> None:
-    assert main(["evolve", str(CONFIG), "--out", str(tmp_path / "here"), "--json"]) == 0
-    words = ["evolve", str(CONFIG), "--out", str(tmp_path / "there"), "--json", "--on", machines.on]
-    assert main(words) == 0
-    names = sorted(path.name for path in (tmp_path / "here").iterdir())
-    assert names == sorted(path.name for path in (tmp_path / "there").iterdir())
+def evolve(out: Path, *more: str, config: Path = CONFIG) -> list[str]:
+    return ["evolve", str(config), "--out", str(out), "--json", *more]
+
+
+def same_pool(here: Path, there: Path) -> None:
+    names = sorted(path.name for path in here.iterdir())
+    assert names == sorted(path.name for path in there.iterdir())
     for name in names:
-        here, there = ((tmp_path / folder / name).read_bytes() for folder in ("here", "there"))
+        contents = [(folder / name).read_bytes() for folder in (here, there)]
         if name.endswith(".json"):
-            worlds = [json.loads(text) for text in (here, there)]
-            for state in worlds:
+            states = [json.loads(text) for text in contents]
+            for state in states:
                 state["world"]["seconds"] = 0
-            assert worlds[0] == worlds[1]
+            assert states[0] == states[1]
         else:
-            assert here == there, name
+            assert contents[0] == contents[1], name
+
+
+def test_a_gene_pool_is_that_of_this_machine(machines: Machines, tmp_path: Path) -> None:
+    assert main(evolve(tmp_path / "here")) == 0
+    assert main(evolve(tmp_path / "there", "--on", machines.on)) == 0
+    same_pool(tmp_path / "here", tmp_path / "there")
 
 
 def test_an_evaluation_is_that_of_this_machine(
@@ -191,7 +232,7 @@ def test_a_killed_driver_goes_on_where_it_was(
     assert not (tmp_path / "there" / "p.i16").exists()
     assert main(words) == 0
     assert json.loads(capsys.readouterr().out)["files"][0]["newly_labelled"] < POSITIONS
-    assert main(label(fens, teacher, tmp_path / "here", "--workers", "2")) == 0
+    assert main(label(fens, teacher, tmp_path / "here", "--workers", "3")) == 0
     assert (tmp_path / "here" / "p.i16").read_bytes() == (tmp_path / "there" / "p.i16").read_bytes()
 
 
@@ -208,5 +249,43 @@ def test_a_node_that_dies_costs_time_and_no_labels(
     finally:
         driver.kill()
         machines.replace_one()
-    assert main(label(fens, teacher, tmp_path / "here", "--workers", "2")) == 0
+    assert main(label(fens, teacher, tmp_path / "here", "--workers", "3")) == 0
     assert (tmp_path / "here" / "p.i16").read_bytes() == (tmp_path / "there" / "p.i16").read_bytes()
+
+
+def test_a_killed_evolution_goes_on_to_the_same_pool(machines: Machines, tmp_path: Path) -> None:
+    config = tmp_path / "slow.conf"
+    config.write_text(CONFIG.read_text().replace("game nodes = 300", "game nodes = 300000"))
+    driver = started(evolve(tmp_path / "there", "--on", machines.on, config=config))
+    state = tmp_path / "there" / "pool.txt_state.json"
+
+    def turns() -> int:
+        return int(json.loads(state.read_text())["world"]["turn"]) if state.exists() else 0
+
+    wait_for(lambda: turns() >= 2, driver)
+    driver.kill()
+    driver.wait()
+    assert turns() < 10
+    assert main(evolve(tmp_path / "there", "--on", machines.on, config=config)) == 0
+    assert main(evolve(tmp_path / "here", config=config)) == 0
+    same_pool(tmp_path / "here", tmp_path / "there")
+
+
+def test_a_node_that_dies_costs_time_and_no_games(machines: Machines, tmp_path: Path) -> None:
+    words = tournament(tmp_path / "there", "--on", machines.on, games=10, depth=2)
+    driver = started(words)
+    games = tmp_path / "there" / "games.pgn"
+
+    def played() -> int:
+        return games.read_text().count("[Event ") if games.exists() else 0
+
+    try:
+        wait_for(lambda: played() >= 6, driver)
+        assert played() < 30
+        machines.kill_one()
+        assert driver.wait(300) == 0
+    finally:
+        driver.kill()
+        machines.replace_one()
+    assert main(tournament(tmp_path / "here", "--concurrency", "2", games=10, depth=2)) == 0
+    assert without_times(tmp_path / "here") == without_times(tmp_path / "there")
