@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from pathlib import Path
@@ -29,6 +30,13 @@ def stockfish() -> str:
         _required("stockfish is not installed")
     assert path is not None
     return path
+
+
+@pytest.fixture(scope="session")
+def needs_ray() -> None:
+    """The package ray is there; it is not imported here, because it reads the environment when it is."""
+    if importlib.util.find_spec("ray") is None:
+        _required("the package ray is not installed")
 
 
 @pytest.fixture(scope="session")

@@ -19,15 +19,28 @@ LONGEST_FILE = 450
 # What each part of the trunk may import of tabiya, beside itself and the ground floor.
 GROUND_FLOOR = {"", "errors", "files"}
 TRUNK = {
+    "scale": set[str](),
     "board": {"_core"},
     "player": {"_core", "board"},
     "protocols": {"_core", "board", "player"},
-    "data": {"_core", "board", "player", "protocols"},
-    "arena": {"_core", "board", "player", "protocols", "data"},
+    "data": {"_core", "board", "player", "protocols", "scale"},
+    "arena": {"_core", "board", "player", "protocols", "data", "scale"},
 }
 
 # What plays, shows or explains: from here no import, however lazy, leads to torch.
-NEVER_TORCH = ("board", "player", "protocols", "data", "arena", "roster", "lens", "web", "bench", "programs")
+NEVER_TORCH = (
+    "scale",
+    "board",
+    "player",
+    "protocols",
+    "data",
+    "arena",
+    "roster",
+    "lens",
+    "web",
+    "bench",
+    "programs",
+)
 NEVER_TORCH_COMMANDS = (
     "play",
     "move",

@@ -15,11 +15,13 @@ from tabiya.cli import main  # noqa: E402
 from tabiya.lens.corruption import pieces_of, twins, with_pieces  # noqa: E402
 from tabiya.lens.interface import SQUARES  # noqa: E402
 from tabiya.lens.lookahead import figure, grouped, markdown, mean_95, read_records, summary  # noqa: E402
-from tabiya.minds.transformer.lens_lookahead import Lookahead, measured  # noqa: E402
+from tabiya.minds.transformer.lens_lookahead import Lookahead  # noqa: E402
 from tabiya.minds.transformer.lens_patching import Place, log_odds, patched, record  # noqa: E402
+from tabiya.minds.transformer.lens_workers import Patcher, measured  # noqa: E402
 from tabiya.minds.transformer.network import Transformer  # noqa: E402
 from tabiya.minds.transformer.onnx_inputs import read_tokens  # noqa: E402
 from tabiya.minds.transformer.shape import TransformerShape, Wire  # noqa: E402
+from tabiya.scale.local import LOCAL  # noqa: E402
 
 SMALL = {"layers": 2, "width": 16, "heads": 2, "mlp_ratio": 1.0, "value_hidden": 8}
 VARIANTS = {
@@ -194,7 +196,8 @@ def test_puzzles_that_say_nothing_are_left_out_with_their_reason():
     third = next(move for move in board.legal_moves() if move[2:4] != wrong[2:4])
     unsolved = Puzzle("two", fine.fen, (fine.moves[0], wrong, reply, third), 1500, (), 2)
     assert experiment.measure(unsolved)["skipped"] == "not solved"
-    found = list(measured(made, [short, unsolved], 5, {"short"}, torch.device("cpu"), None))
+    with LOCAL.crew(lambda: Patcher(experiment)) as crew:
+        found = list(measured(crew, [short, unsolved], 5, {"short"}))
     assert [each["puzzle"] for each in found] == ["two"]
 
 

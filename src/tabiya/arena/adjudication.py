@@ -63,6 +63,11 @@ class Tablebases:
         self.men = max(len(table.stem) - 1 for table in tables)
         self._tables: chess.syzygy.Tablebase = chess.syzygy.open_tablebase(str(folder))
         self._lock = threading.Lock()
+        self._folder = folder
+
+    def __reduce__(self) -> tuple[type[Tablebases], tuple[Path]]:
+        """On another machine they are opened there, from the same folder."""
+        return Tablebases, (self._folder,)
 
     def result(self, board: Board) -> Result | None:
         """The result with best play under the 50-move rule; None where the tables cannot tell."""

@@ -20,7 +20,9 @@ from tabiya.arena.runner import Event, Fixture, entrants, play_all
 from tabiya.arena.store import Store, StoredGame
 from tabiya.arena.tally import PlayedResult
 from tabiya.errors import UserError
-from tabiya.player import OpenPlayer, Player
+from tabiya.player import OpenPlayer
+from tabiya.scale.executor import Executor
+from tabiya.scale.local import LOCAL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +35,8 @@ class Plan:
     rules: GameRules
     book: Book = field(default_factory=Book.built_in)
     seed: int = 0
-    concurrency: int = 1
+    concurrency: int | None = 1
+    """Games at once; None: as many as whoever carries them out likes."""
     syzygy: str | None = None
     """The folder that `rules.tablebases` were opened from, for the record."""
     question: str = ""
@@ -74,11 +77,17 @@ class Campaign:
     """The games of a plan, played into a store; what a match and a tournament do alike."""
 
     def __init__(
-        self, plan: Plan, fixtures: Iterable[Fixture], store: Store, open_player: OpenPlayer
+        self,
+        plan: Plan,
+        fixtures: Iterable[Fixture],
+        store: Store,
+        open_player: OpenPlayer,
+        executor: Executor = LOCAL,
     ) -> None:
         self.plan = plan
         self.fixtures = list(fixtures)
         self.store = store
+        self._executor = executor
         self.entrants = entrants(plan.players)
         self.own_names: dict[str, str] = store.earlier_result().get("engines") or {}
         """What the players call themselves."""
@@ -97,11 +106,15 @@ class Campaign:
         missing = [fixture for fixture in self.fixtures if fixture.number not in self.store.games]
         if missing:
             play_all(
-                self._event, missing, lambda record: go_on(self.store.append(self._pgn(record))), self._opened
+                self._event,
+                missing,
+                lambda record: go_on(self.store.append(self._pgn(record))),
+                self._opened,
+                self._executor,
             )
 
-    def _opened(self, index: int, player: Player) -> None:
-        self.own_names[self.entrants[index].name] = player.name
+    def _opened(self, index: int, name: str) -> None:
+        self.own_names[self.entrants[index].name] = name
 
     def _pgn(self, record: GameRecord) -> str:
         return game_to_pgn(

@@ -2,22 +2,20 @@
 
 Puzzles, agreement, endgames, openings and suites all put positions to a player
 and compare its answers with something known. How a player is asked (one by
-one, by several threads, or in batches), what happens when it breaks, and how a
+one, by several workers, or in batches), what happens when it breaks, and how a
 share gets its interval is decided here once, so that figures of different
 evaluations mean the same thing.
 """
 
 from __future__ import annotations
 
+import copyreg
 import hashlib
 import json
 import math
-import queue
 import random
 import re
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
 from pathlib import Path
@@ -28,9 +26,14 @@ from tabiya.arena.provenance import provenance
 from tabiya.errors import UserError
 from tabiya.files import numbered_lines, write_json
 from tabiya.player import Decision, Limit, OpenPlayer, Player, PlayerError, PlayerFailure
+from tabiya.scale.executor import Executor, Worker
+from tabiya.scale.local import LOCAL
 
 BATCH = 512
 """The most positions put to a player at once."""
+
+PAPER = 16
+"""The most positions that one worker takes at once from those that are asked one by one."""
 
 PATIENCE = 5
 """Failures in a row after which a player is held to be broken for good."""
@@ -64,43 +67,55 @@ class Examiner:
 
     Every position stands alone: the player is told that a new game begins, so
     an answer depends neither on the order of the questions nor on the number
-    of threads. A player that breaks (crashes, hangs, plays an illegal move)
-    has no answer for that position, which counts as wrong; it is opened anew
-    for the next one.
+    of those who answer. A player that breaks (crashes, hangs, plays an illegal
+    move) has no answer for that position, which counts as wrong; it is opened
+    anew for the next one.
     """
 
-    def __init__(self, name: str, open_player: OpenPlayer, limit: Limit, concurrency: int = 1) -> None:
-        if concurrency < 1:
+    def __init__(
+        self,
+        name: str,
+        open_player: OpenPlayer,
+        limit: Limit,
+        concurrency: int | None = None,
+        executor: Executor = LOCAL,
+    ) -> None:
+        """`concurrency` is of players that are asked for one position at a time."""
+        if concurrency is not None and concurrency < 1:
             raise UserError(f"--concurrency must be at least 1, got {concurrency}")
         self.name = name
         self.limit = limit
         self.asked = 0
         self.nodes = 0
         self.failures: list[Skipped] = []
-        self._open = open_player
-        self._failed_in_a_row = 0
-        self._count = threading.Lock()
-        self._players: queue.SimpleQueue[Player] = queue.SimpleQueue()
-        first = open_player(name)
-        self._players.put(first)
-        self._in_batches = isinstance(first, BatchPlayer)
-        self._threads = 1 if self._in_batches else concurrency
-        self._pool = ThreadPoolExecutor(self._threads)
+        self._papers = 0
+        self._crew = executor.crew(Candidates(name, open_player, limit), concurrency)
         try:
-            for _ in range(self._threads - 1):
-                self._players.put(open_player(name))
+            self._in_batches: bool = self._crew.introduce()
         except BaseException:
             self.close()
             raise
+        if self._in_batches:
+            self._crew.workers = executor.usual
 
     def answers(self, boards: Iterable[Board], advance: Advance = lambda: None) -> Iterator[Decision | None]:
         """The player's decision for each board, in order; None where it broke."""
-        for batch in in_batches(boards):
-            for decision in self._ask_all(batch):
-                self.asked += 1
-                self.nodes += decision.nodes if decision else 0
-                advance()
-                yield decision
+        first = due = self._papers
+        marked: dict[int, Marks] = {}
+        for paper, marks in self._marks(boards):
+            # One who stopped listening earlier may have left answers behind.
+            if paper.number < first:
+                continue
+            marked[paper.number] = marks
+            while due in marked:
+                found = marked.pop(due)
+                due += 1
+                self.failures += found.failures
+                for decision in found.decisions:
+                    self.asked += 1
+                    self.nodes += decision.nodes if decision else 0
+                    advance()
+                    yield decision
 
     def figures(self) -> dict[str, Any]:
         """What belongs beside any figure: the work done and the questions it broke on."""
@@ -111,10 +126,8 @@ class Examiner:
         }
 
     def close(self) -> None:
-        """Drop the questions that wait, let the running ones end, close the players."""
-        self._pool.shutdown(cancel_futures=True)
-        while not self._players.empty():
-            self._players.get_nowait().close()
+        """Drop the questions that wait, break off the running ones, close the players."""
+        self._crew.close()
 
     def __enter__(self) -> Examiner:
         return self
@@ -122,52 +135,120 @@ class Examiner:
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
-    def _ask_all(self, boards: list[Board]) -> Iterable[Decision | None]:
-        if self._in_batches:
-            return self._ask_batch(boards)
-        # One player needs no thread, and without one Ctrl-C reaches it at once.
-        return map(self._ask, boards) if self._threads == 1 else self._pool.map(self._ask, boards)
+    def _marks(self, boards: Iterable[Board]) -> Iterator[tuple[Paper, Marks]]:
+        """Papers with their marks, as they come."""
+        given = 0
+        for paper in self._cut(boards):
+            self._crew.give(paper)
+            given += 1
+            while given >= self._crew.workers and (found := self._crew.take()) is not None:
+                given -= 1
+                yield found
+        while (found := self._crew.take()) is not None:
+            yield found
 
-    def _ask(self, board: Board) -> Decision | None:
-        player = self._players.get()
+    def _cut(self, boards: Iterable[Board]) -> Iterator[Paper]:
+        for batch in in_batches(boards):
+            size = BATCH if self._in_batches else len(batch) // (4 * self._crew.workers)
+            for part in in_batches(batch, size if self._in_batches else max(1, min(PAPER, size))):
+                self._papers += 1
+                yield Paper(self._papers - 1, part)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """Positions that one worker answers."""
+
+    number: int
+    boards: list[Board]
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What became of a paper: one entry for each position, and why some have no decision."""
+
+    decisions: list[Decision | None]
+    failures: list[Skipped]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Hires those who answer for one player, wherever the work is done."""
+
+    name: str
+    open_player: OpenPlayer
+    limit: Limit
+
+    def __call__(self) -> Candidate:
+        return Candidate(self)
+
+
+class Candidate(Worker[Paper, Marks]):
+    """One player, opened anew when it breaks."""
+
+    def __init__(self, hired: Candidates) -> None:
+        self._hired = hired
+        self._player = hired.open_player(hired.name)
+        self._failed_in_a_row = 0
+
+    def introduce(self) -> bool:
+        """Whether it answers in batches."""
+        return isinstance(self._player, BatchPlayer)
+
+    def answer(self, unit: Paper) -> Marks:
+        failures: list[Skipped] = []
+        if isinstance(self._player, BatchPlayer) and (together := self._batch(unit.boards)):
+            return Marks(together, failures)
+        return Marks([self._ask(board, failures) for board in unit.boards], failures)
+
+    def interrupt(self) -> None:
+        self._player.stop()
+
+    def close(self) -> None:
+        self._player.close()
+
+    def _batch(self, boards: Sequence[Board]) -> list[Decision | None]:
+        """All at once; nothing if one position broke it, which must not cost the others their answers."""
+        player = self._player
         try:
             player.new_game()
-            decision = _legal(player, board, player.play(board, self.limit))
+            decisions = cast(BatchPlayer, player).play_batch(boards, self._hired.limit)
+            if len(decisions) != len(boards):
+                raise PlayerFailure(f"{player.name} gave {len(decisions)} answers to {len(boards)} positions")
+            return [_legal(player, board, one) for board, one in zip(boards, decisions, strict=True)]
+        except PlayerFailure:
+            return []
+
+    def _ask(self, board: Board, failures: list[Skipped]) -> Decision | None:
+        try:
+            self._player.new_game()
+            decision = _legal(self._player, board, self._player.play(board, self._hired.limit))
         except PlayerFailure as failure:
-            player = self._replace(player, failure, board)
+            failures.append(Skipped(board.fen(), str(failure)))
+            self._open_anew(failure)
             return None
-        finally:
-            self._players.put(player)
         self._failed_in_a_row = 0
         return decision
 
-    def _ask_batch(self, boards: Sequence[Board]) -> list[Decision | None]:
-        player = self._players.get()
-        try:
-            player.new_game()
-            decisions = cast(BatchPlayer, player).play_batch(boards, self.limit)
-            if len(decisions) != len(boards):
-                raise PlayerFailure(f"{player.name} gave {len(decisions)} answers to {len(boards)} positions")
-            for board, decision in zip(boards, decisions, strict=True):
-                _legal(player, board, decision)
-        except PlayerFailure:
-            decisions = []
-        finally:
-            self._players.put(player)
-        # One bad position must not cost its whole batch: then they are asked one by one.
-        return list(decisions) if decisions else [self._ask(board) for board in boards]
+    def _open_anew(self, failure: PlayerFailure) -> None:
+        self._failed_in_a_row += 1
+        if self._failed_in_a_row >= PATIENCE:
+            raise PlayerError(
+                f"{self._hired.name} failed on {PATIENCE} positions running, the last time because {failure}"
+            )
+        self._player.close()
+        self._player = self._hired.open_player(self._hired.name)
 
-    def _replace(self, player: Player, failure: PlayerFailure, board: Board) -> Player:
-        """Note the failure and open the player anew."""
-        with self._count:
-            self.failures.append(Skipped(board.fen(), str(failure)))
-            self._failed_in_a_row += 1
-            if self._failed_in_a_row >= PATIENCE:
-                raise PlayerError(
-                    f"{self.name} failed on {PATIENCE} positions running, the last time because {failure}"
-                )
-        player.close()
-        return self._open(self.name)
+
+def _board(start_fen: str, moves: list[str]) -> Board:
+    board = Board(start_fen)
+    for move in moves:
+        board.push(move)
+    return board
+
+
+# So that a board can travel to a worker in another process.
+copyreg.pickle(Board, lambda board: (_board, (board.start_fen, board.moves)))
 
 
 def _legal(player: Player, board: Board, decision: Decision) -> Decision:

@@ -25,6 +25,8 @@ from tabiya.arena.store import Store, StoredGame
 from tabiya.arena.tally import Tally, score_of
 from tabiya.errors import UserError
 from tabiya.player import OpenPlayer
+from tabiya.scale.executor import Executor
+from tabiya.scale.local import LOCAL
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ def run_match(
     *,
     sprt: Sprt | None = None,
     pgn: Path | None = None,
+    executor: Executor = LOCAL,
     watch: Callable[[MatchStatus], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Play a match, or go on with it, and give its result as it stands in result.json."""
@@ -60,7 +63,7 @@ def run_match(
         raise UserError(f"a match has 2 players, got {len(plan.players)}")
     fixtures = match_fixtures(plan.games)
     with Store(folder, match_settings(plan, sprt), pgn) as store:
-        campaign = Campaign(plan, fixtures, store, open_player)
+        campaign = Campaign(plan, fixtures, store, open_player, executor)
         first = campaign.entrants[0]
         test = _Sequential(sprt, first, store, plan.games)
         tally = Tally(first.name)

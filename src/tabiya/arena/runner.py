@@ -1,29 +1,28 @@
 """Many games, several at once: which are to be played, by whom, and what happens when one is told to stop.
 
-Every worker is a thread with players of its own, so no player is ever asked
-by two threads. A game depends on its number alone (opening, colours, seeds),
-never on the order in which games finish, so an interrupted run that goes on
-later plays the games that an uninterrupted one would have played.
+Every worker has players of its own, so no player is ever asked by two threads,
+and it may be anywhere (`tabiya.scale`). A game depends on its number alone
+(opening, colours, seeds), never on the order in which games finish, so an
+interrupted run that goes on later plays the games that an uninterrupted one
+would have played.
 """
 
 from __future__ import annotations
 
 import hashlib
-import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
 from tabiya._core import Board
 from tabiya.arena.books import Opening
-from tabiya.arena.game import GameAbandoned, GameRules, play_game
+from tabiya.arena.game import GameRules, play_game
 from tabiya.arena.record import GameRecord
 from tabiya.errors import UserError
 from tabiya.player import Decision, Limit, OpenPlayer, Player, PlayerFailure, PlayerName
-
-_PATIENCE = 5.0
-"""Seconds a worker gets to break off its game when all is to stop."""
+from tabiya.scale.executor import Executor, Worker
+from tabiya.scale.local import LOCAL
 
 
 @dataclass(frozen=True)
@@ -64,10 +63,11 @@ class Event:
     rules: GameRules
     open_player: OpenPlayer
     seed: int = 0
-    concurrency: int = 1
+    concurrency: int | None = 1
+    """Games at once; None: as many as whoever carries them out likes."""
 
     def __post_init__(self) -> None:
-        if self.concurrency < 1:
+        if self.concurrency is not None and self.concurrency < 1:
             raise UserError(f"the games played at once must be at least 1, got {self.concurrency}")
 
 
@@ -75,40 +75,93 @@ def play_all(
     event: Event,
     fixtures: Iterable[Fixture],
     finished: Callable[[GameRecord], bool],
-    opened: Callable[[int, Player], None] = lambda _index, _player: None,
+    opened: Callable[[int, str], None] = lambda _index, _name: None,
+    executor: Executor = LOCAL,
 ) -> None:
     """Play the fixtures; `finished` is told of each game, in this thread, and says whether to go on.
 
     One of each player is opened before the first game, and a `PlayerError`
     from that (no such engine, a wrong option) ends everything at once; an
     engine that is there and breaks (`PlayerFailure`) loses its games instead.
-    `opened` is shown each of the players.
+    `opened` is told what each of the players calls itself.
     """
-    waiting = iter(list(fixtures))
-    first = _Worker(event)
-    try:
-        for index in range(len(event.entrants)):
-            opened(index, first.player(index))
-    except BaseException:
-        first.close()
-        raise
-    crew = _Crew(event, waiting, first)
-    try:
-        for record in crew.results():
-            if not finished(record):
+    with executor.crew(Tables(event), event.concurrency) as crew:
+        names: tuple[str, ...] = crew.introduce()
+        for index, name in enumerate(names):
+            opened(index, name)
+        for fixture, played in crew.answers(fixtures):
+            for index, own in zip((fixture.white, fixture.black), played.names, strict=True):
+                _refuse_another(event.entrants[index], names[index], own)
+            if not finished(played.record):
                 break
-    finally:
-        crew.stop()
 
 
-class _Worker:
-    """The players of one thread, opened when first needed."""
+def _refuse_another(entrant: Entrant, first: str, name: str | None) -> None:
+    """Machines may have different engines under one name, and their games must not be counted together."""
+    if name is not None and name != first and first != entrant.name:
+        raise UserError(
+            f"{entrant.name} calls itself {first} on one machine and {name} on another: "
+            "have the same engine on every machine"
+        )
+
+
+@dataclass(frozen=True)
+class PlayedFixture:
+    """A finished game, and what its two players call themselves where it was played."""
+
+    record: GameRecord
+    names: tuple[str | None, str | None]
+    """None: it did not start there."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Hires those who play the games of an event, wherever the work is done."""
+
+    event: Event
+
+    def __call__(self) -> Table:
+        return Table(self.event)
+
+
+class Table(Worker[Fixture, PlayedFixture]):
+    """Plays one game at a time with players of its own, opened when first needed."""
 
     def __init__(self, event: Event) -> None:
         self._event = event
         self._players: dict[int, Player] = {}
+        self._stopping = threading.Event()
 
-    def player(self, index: int) -> Player:
+    def introduce(self) -> tuple[str, ...]:
+        """What the players call themselves."""
+        return tuple(self._player(index).name for index in range(len(self._event.entrants)))
+
+    def answer(self, unit: Fixture) -> PlayedFixture:
+        event, fixture = self._event, unit
+        for index in (fixture.white, fixture.black):
+            sow(self._player(index), f"{event.seed} {fixture.number} {event.entrants[index].name}")
+        record = play_game(
+            self._player(fixture.white),
+            self._player(fixture.black),
+            event.openings[fixture.opening],
+            event.rules,
+            number=fixture.number,
+            names=(event.entrants[fixture.white].name, event.entrants[fixture.black].name),
+            abandoned=self._stopping.is_set,
+        )
+        return PlayedFixture(record, (self._name(fixture.white), self._name(fixture.black)))
+
+    def interrupt(self) -> None:
+        self._stopping.set()
+        for player in list(self._players.values()):
+            player.stop()
+
+    def close(self) -> None:
+        for player in self._players.values():
+            player.close()
+        self._players.clear()
+
+    def _player(self, index: int) -> Player:
         if index not in self._players:
             entrant, open_player = self._event.entrants[index], self._event.open_player
             try:
@@ -117,29 +170,9 @@ class _Worker:
                 self._players[index] = _Absent(entrant, open_player)
         return self._players[index]
 
-    def play(self, fixture: Fixture, stopping: threading.Event) -> GameRecord:
-        event = self._event
-        seats = (fixture.white, fixture.black)
-        for index in seats:
-            sow(self.player(index), f"{event.seed} {fixture.number} {event.entrants[index].name}")
-        return play_game(
-            self.player(fixture.white),
-            self.player(fixture.black),
-            event.openings[fixture.opening],
-            event.rules,
-            number=fixture.number,
-            names=(event.entrants[fixture.white].name, event.entrants[fixture.black].name),
-            abandoned=stopping.is_set,
-        )
-
-    def interrupt(self) -> None:
-        for player in list(self._players.values()):
-            player.stop()
-
-    def close(self) -> None:
-        for player in self._players.values():
-            player.close()
-        self._players.clear()
+    def _name(self, index: int) -> str | None:
+        player = self._player(index)
+        return None if isinstance(player, _Absent) else player.name
 
 
 class _Absent(Player):
@@ -167,60 +200,6 @@ class _Absent(Player):
     def close(self) -> None:
         if self._present is not None:
             self._present.close()
-
-
-class _Crew:
-    """The workers of one event and what they bring back."""
-
-    def __init__(self, event: Event, waiting: Iterator[Fixture], first: _Worker) -> None:
-        self._waiting = waiting
-        self._taking = threading.Lock()
-        self._stopping = threading.Event()
-        self._done: queue.SimpleQueue[GameRecord | BaseException | None] = queue.SimpleQueue()
-        self._workers = [first] + [_Worker(event) for _ in range(event.concurrency - 1)]
-        self._threads = [
-            threading.Thread(target=self._work, args=(worker,), name=f"arena-{i}", daemon=True)
-            for i, worker in enumerate(self._workers)
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def results(self) -> Iterator[GameRecord]:
-        """Games as they finish, until all are played or a worker breaks."""
-        working = len(self._threads)
-        while working:
-            answer = self._done.get()
-            if isinstance(answer, BaseException):
-                raise answer
-            if answer is None:
-                working -= 1
-            else:
-                yield answer
-
-    def stop(self) -> None:
-        """Break off what is still being played and give the players back."""
-        self._stopping.set()
-        for worker, thread in zip(self._workers, self._threads, strict=True):
-            if thread.is_alive():
-                worker.interrupt()
-        for thread in self._threads:
-            thread.join(_PATIENCE)
-
-    def _take(self) -> Fixture | None:
-        with self._taking:
-            return None if self._stopping.is_set() else next(self._waiting, None)
-
-    def _work(self, worker: _Worker) -> None:
-        try:
-            while (fixture := self._take()) is not None:
-                self._done.put(worker.play(fixture, self._stopping))
-        except GameAbandoned:
-            pass
-        except BaseException as error:
-            self._done.put(error)
-        finally:
-            worker.close()
-            self._done.put(None)
 
 
 def sow(player: Player, text: str) -> None:

@@ -21,6 +21,8 @@ from tabiya.arena.store import Store, StoredGame
 from tabiya.arena.tally import PlayedResult, score_of
 from tabiya.errors import UserError
 from tabiya.player import OpenPlayer
+from tabiya.scale.executor import Executor
+from tabiya.scale.local import LOCAL
 
 Form: TypeAlias = Literal["round-robin", "gauntlet"]
 
@@ -72,6 +74,7 @@ def run_tournament(
     form: Form = "round-robin",
     anchors: Mapping[str, float] | None = None,
     pgn: Path | None = None,
+    executor: Executor = LOCAL,
     watch: Callable[[TournamentStatus], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Play a tournament, or go on with it, and give its result as it stands in result.json.
@@ -83,7 +86,7 @@ def run_tournament(
     fixed = find_anchors(anchors or {}, [entrant.name for entrant in entrants(plan.players)])
     fixtures = tournament_fixtures(len(plan.players), plan.games, form)
     with Store(folder, plan.settings("tournament", form=form), pgn) as store:
-        campaign = Campaign(plan, fixtures, store, open_player)
+        campaign = Campaign(plan, fixtures, store, open_player, executor)
 
         def go_on(game: StoredGame) -> bool:
             last = f"{game.white} - {game.black} {game.result}"

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from tabiya.cli.common import add_limit_arguments, limit_from
+from tabiya.cli.common import add_limit_arguments, add_on_argument, limit_from
 from tabiya.errors import UserError
 from tabiya.player import Limit
 
@@ -25,7 +25,10 @@ def add_arena_arguments(parser: argparse.ArgumentParser, games: str) -> None:
     parser.add_argument("--margin", type=float, default=50, metavar="MS", help="grace for a clock (50)")
     parser.add_argument("--book", metavar="FILE", help="openings: .pgn, .epd or .fen, also .gz .bz2 .zst")
     parser.add_argument("--plies", type=int, default=16, metavar="N", help="half-moves from a PGN book (16)")
-    parser.add_argument("--concurrency", type=int, default=1, metavar="N", help="games at once (1)")
+    parser.add_argument(
+        "--concurrency", type=int, metavar="N", help="games at once (1, on a cluster one a core)"
+    )
+    add_on_argument(parser)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="for openings and players (0)")
     parser.add_argument("--resign", metavar="CP,MOVES", help="end won games when both scores say so")
     parser.add_argument("--draw", metavar="CP,MOVES,FROM", help="end level games from that move on")

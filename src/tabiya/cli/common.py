@@ -7,10 +7,13 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tabiya.errors import UserError
 from tabiya.player import Limit
+
+if TYPE_CHECKING:
+    from tabiya.scale.executor import Executor
 
 
 def print_json(value: Any) -> None:
@@ -37,6 +40,23 @@ def limit_from(args: argparse.Namespace, default: Limit | None = None) -> Limit:
         )
     except ValueError as error:
         raise UserError(str(error)) from error
+
+
+def add_on_argument(parser: argparse.ArgumentParser) -> None:
+    """--on: where work that fans out is carried out."""
+    parser.add_argument(
+        "--on",
+        default="local",
+        metavar="WHERE",
+        help="local (this machine), ray, or ray:ADDRESS of a cluster, see docs/scaling.md (local)",
+    )
+
+
+def executor_of(args: argparse.Namespace) -> Executor:
+    """The executor that --on names."""
+    from tabiya.scale.choice import executor_from
+
+    return executor_from(args.on)
 
 
 class Meter(Protocol):

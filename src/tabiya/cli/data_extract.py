@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tabiya.cli.common import print_json, progress
+from tabiya.cli.common import add_on_argument, executor_of, print_json, progress
 from tabiya.errors import UserError
 
 
@@ -41,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--puzzles", metavar="FILE", help="leave out this puzzle file's positions and those one ply from them"
     )
     parser.add_argument("--evals", metavar="DIR", help="value labels STEM.i16[.xz], one per ply of each file")
-    parser.add_argument("--threads", type=int, metavar="N", help="workers (all cores)")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads that read one file (all cores)")
+    add_on_argument(parser)
     parser.add_argument("--json", action="store_true", help="print the manifest as JSON")
 
 
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
     )
     total = sum(Path(path).stat().st_size for path in args.games if Path(path).is_file())
-    with progress("extracting", total, unit="bytes") as meter:
+    with executor_of(args) as executor, progress("extracting", total, unit="bytes") as meter:
         done: dict[Path, int] = {}
 
         def on_progress(path: Path, bytes_read: int, counts: dict[str, int]) -> None:
@@ -91,6 +92,7 @@ def run(args: argparse.Namespace) -> int:
             puzzles=args.puzzles,
             evals=args.evals,
             threads=args.threads,
+            executor=executor,
             on_progress=on_progress,
         )
     if args.json:

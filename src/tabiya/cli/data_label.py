@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from tabiya.cli.common import add_limit_arguments, print_json, progress
+from tabiya.cli.common import add_limit_arguments, add_on_argument, executor_of, print_json, progress
 from tabiya.errors import UserError
 
 
@@ -29,7 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="move labels: look for the best move again, by --nodes or --depth",
     )
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="teachers at work at once (1)")
+    parser.add_argument(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="teachers at work at once (1, on a cluster one a core)",
+    )
+    add_on_argument(parser)
     parser.add_argument("--out", metavar="DIR", help="where labels go (the folder's labels/, else here)")
     parser.add_argument("--max", type=int, metavar="N", help="label only the first N positions")
     parser.add_argument("--hash", type=int, metavar="MB", help="the teacher's Hash option")
@@ -42,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from tabiya.data.label import LabelJob
     from tabiya.data.label_source import tasks_of
-    from tabiya.data.teaching import Teaching
+    from tabiya.data.teaching import Pupils, Teaching
 
     command, *arguments = engine_words(args.teacher)
     unlimited = args.depth is None and args.nodes is None and args.movetime is None
@@ -55,25 +61,26 @@ def run(args: argparse.Namespace) -> int:
         movetime=None if args.movetime is None else args.movetime / 1000,
         all_moves=args.all_moves,
         review=args.review,
-        workers=args.workers,
+        workers=1 if args.workers is None else args.workers,
     )
     if args.max is not None and args.max < 1:
         raise UserError(f"--max must be at least 1, got {args.max}")
     tasks = [task for source in args.source for task in tasks_of(source, teaching.kind, args.out)]
     _refuse_doubles([str(task.target) for task in tasks])
     left, files = args.max, []
-    for task in tasks:
-        if left == 0:
-            break
-        with progress(f"reading {task.name}", None):
-            job = LabelJob(task, teaching, left)
-        with progress(task.name, job.wanted, job.done, unit="positions") as meter:
-            todo = job.wanted - job.done
-            entries = job.run(meter.advance)
-        left = None if left is None else left - job.wanted
-        files.append({"file": str(task.target), "newly_labelled": todo, **entries})
-        if not args.json:
-            print(_line(files[-1]), flush=True)
+    with executor_of(args) as executor, executor.crew(Pupils(teaching), args.workers) as crew:
+        for task in tasks:
+            if left == 0:
+                break
+            with progress(f"reading {task.name}", None):
+                job = LabelJob(task, teaching, left, crew)
+            with progress(task.name, job.wanted, job.done, unit="positions") as meter:
+                todo = job.wanted - job.done
+                entries = job.run(meter.advance)
+            left = None if left is None else left - job.wanted
+            files.append({"file": str(task.target), "newly_labelled": todo, **entries})
+            if not args.json:
+                print(_line(files[-1]), flush=True)
     if args.json:
         total = {name: sum(file[name] for file in files) for name in ("positions", "labelled", "seconds")}
         print_json({**total, "files": files})

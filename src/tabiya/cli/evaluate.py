@@ -8,9 +8,16 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tabiya.cli.common import add_limit_arguments, limit_from, print_json, progress
+from tabiya.cli.common import (
+    add_limit_arguments,
+    add_on_argument,
+    executor_of,
+    limit_from,
+    print_json,
+    progress,
+)
 from tabiya.errors import UserError
 from tabiya.player import Limit
 
@@ -24,6 +31,8 @@ FAMILIES_SHOWN = 25
 
 Figures = dict[str, Any]
 Row = tuple[str, str]
+ExaminerOf: TypeAlias = "Callable[[str, Limit], Examiner]"
+"""Opens one who puts positions to a player, where the command was told to."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         kind.add_argument("minds", metavar="MIND", nargs="+", help="players to be asked, by name")
         kind.add_argument("--max", metavar="N", type=int, help="a random sample of so many, by the seed")
         kind.add_argument("--seed", metavar="N", type=int, default=0, help="of the sample (default 0)")
-        kind.add_argument("--concurrency", metavar="N", type=int, default=1, help="positions asked at a time")
+        kind.add_argument("--concurrency", metavar="N", type=int, help="positions asked at a time (1)")
+        add_on_argument(kind)
         kind.add_argument("--out", metavar="DIR", type=Path, help="write a record of each result here")
         kind.add_argument("--json", action="store_true", help="print the figures as JSON")
         add_limit_arguments(kind)
@@ -94,11 +104,14 @@ def run(args: argparse.Namespace) -> int:
     results: list[Figures] = []
     with ExitStack() as stack:
         # Every player is opened before any is measured: a misspelt name must not cost an hour.
-        examiners = [
-            stack.enter_context(Examiner(mind, open_player, limit, args.concurrency)) for mind in args.minds
-        ]
+        executor = stack.enter_context(executor_of(args))
+
+        def examiner_of(mind: str, limit: Limit) -> Examiner:
+            return stack.enter_context(Examiner(mind, open_player, limit, args.concurrency, executor))
+
+        examiners = [examiner_of(mind, limit) for mind in args.minds]
         with progress(f"reading for {args.what}", None):
-            question = _QUESTIONS[args.what](args, stack)
+            question = _QUESTIONS[args.what](args, stack, examiner_of)
         for examiner in examiners:
             with progress(examiner.name, question.positions, unit="positions") as meter:
                 figures = question.measure(examiner, meter.advance)
@@ -128,7 +141,7 @@ def run(args: argparse.Namespace) -> int:
 # The questions --------------------------------------------------------------------------------------------
 
 
-def _puzzles(args: argparse.Namespace, _stack: ExitStack) -> Question:
+def _puzzles(args: argparse.Namespace, _stack: ExitStack, _examiner_of: ExaminerOf) -> Question:
     from tabiya.arena.puzzles import load_puzzles, measure_puzzles
 
     path = _given(args.puzzles, "--puzzles FILE, a puzzle file such as Lichess's lichess_db_puzzle.csv.zst")
@@ -138,7 +151,7 @@ def _puzzles(args: argparse.Namespace, _stack: ExitStack) -> Question:
     )
 
 
-def _agree(args: argparse.Namespace, _stack: ExitStack) -> Question:
+def _agree(args: argparse.Namespace, _stack: ExitStack, _examiner_of: ExaminerOf) -> Question:
     from tabiya.arena.agree import load_labels, measure_agreement
 
     paths = _given(args.labels, "--labels FILE, as written by `tabiya data label`")
@@ -150,10 +163,8 @@ def _agree(args: argparse.Namespace, _stack: ExitStack) -> Question:
     )
 
 
-def _endgames(args: argparse.Namespace, stack: ExitStack) -> Question:
+def _endgames(args: argparse.Namespace, stack: ExitStack, examiner_of: ExaminerOf) -> Question:
     from tabiya.arena.endgames import Tables, load_endgames, measure_endgames
-    from tabiya.arena.evaluation import Examiner
-    from tabiya.roster import open_player
 
     if args.syzygy and not args.syzygy.is_dir():
         raise UserError(f"--syzygy must name a folder of tables, {args.syzygy} is none")
@@ -164,8 +175,7 @@ def _endgames(args: argparse.Namespace, stack: ExitStack) -> Question:
         stack.callback(tables.close)
     teacher = None
     if args.teacher:
-        limit = Limit(nodes=args.teacher_nodes)
-        teacher = stack.enter_context(Examiner(args.teacher, open_player, limit, args.concurrency))
+        teacher = examiner_of(args.teacher, Limit(nodes=args.teacher_nodes))
     endgames = load_endgames(
         tables=tables,
         teacher=teacher,
@@ -186,7 +196,7 @@ def _endgames(args: argparse.Namespace, stack: ExitStack) -> Question:
     )
 
 
-def _openings(args: argparse.Namespace, _stack: ExitStack) -> Question:
+def _openings(args: argparse.Namespace, _stack: ExitStack, _examiner_of: ExaminerOf) -> Question:
     from tabiya.arena.openings import load_eco, load_games, measure_openings
 
     paths = _given(args.pgn, "--pgn FILE, masters' games")
@@ -200,7 +210,7 @@ def _openings(args: argparse.Namespace, _stack: ExitStack) -> Question:
     )
 
 
-def _suite(args: argparse.Namespace, _stack: ExitStack) -> Question:
+def _suite(args: argparse.Namespace, _stack: ExitStack, _examiner_of: ExaminerOf) -> Question:
     from tabiya.arena.suite import load_suite, measure_suite
 
     path = _given(args.suite, "--suite FILE, test positions in EPD")
@@ -210,7 +220,7 @@ def _suite(args: argparse.Namespace, _stack: ExitStack) -> Question:
     )
 
 
-_QUESTIONS: dict[str, Callable[[argparse.Namespace, ExitStack], Question]] = {
+_QUESTIONS: dict[str, Callable[[argparse.Namespace, ExitStack, ExaminerOf], Question]] = {
     "puzzles": _puzzles,
     "agree": _agree,
     "endgames": _endgames,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from tabiya.cli.common import print_json
+from tabiya.cli.common import add_on_argument, executor_of, print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--games", type=int, metavar="N", help="stop when N games have been played in all")
     parser.add_argument("--minutes", type=float, metavar="N", help="stop after N minutes of evolution in all")
     parser.add_argument("--concurrency", type=int, metavar="N", help="games at the same time")
+    add_on_argument(parser)
     parser.add_argument("--every-round", action="store_true", help="print every round (not on a terminal)")
     parser.add_argument(
         "--json", action="store_true", help="print the last figures as JSON, and nothing else"
@@ -50,7 +51,10 @@ def run(args: argparse.Namespace) -> int:
             changes[key] = value
     config = replace(config, **changes)
     pool = Path(args.out or ".") / config.gene_pool_file
-    with Evolution(pool, config, new_seed=secrets.randbelow(2**31)) as evolution:
+    with (
+        executor_of(args) as executor,
+        Evolution(pool, config, new_seed=secrets.randbelow(2**31), executor=executor) as evolution,
+    ):
         try:
             with Controls() as controls:
                 if args.json:

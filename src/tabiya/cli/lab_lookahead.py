@@ -7,11 +7,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tabiya.cli.common import print_json, progress
+from tabiya.cli.common import add_on_argument, executor_of, print_json, progress
 from tabiya.errors import UserError
 
 if TYPE_CHECKING:
     import torch
+
+    from tabiya.scale.executor import Executor
 
 OUT = "runs/lab-lookahead"
 SAMPLED = 20
@@ -37,13 +39,15 @@ def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
     )
     parser.add_argument("--out", default=OUT, metavar="DIR", help=f"folder for records and report ({OUT})")
     parser.add_argument("--device", default="", metavar="NAME", help="cpu or cuda (cuda where there is one)")
+    add_on_argument(parser)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     out = Path(args.out)
     if args.networks:
-        _measure(args, out)
+        with executor_of(args) as executor:
+            _measure(args, out, executor)
     report = write_report(out)
     if args.json:
         print_json(report)
@@ -68,14 +72,13 @@ def device_of(name: str) -> torch.device:
     return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
 
 
-def _measure(args: argparse.Namespace, out: Path) -> None:
+def _measure(args: argparse.Namespace, out: Path, executor: Executor) -> None:
     device = device_of(args.device)
     from tabiya.arena.puzzles import load_puzzles
     from tabiya.files import refuse_other_settings, replacing
-    from tabiya.lens.corruption import Judge
     from tabiya.lens.lookahead import read_records
     from tabiya.minds.transformer.export import load_network
-    from tabiya.minds.transformer.lens_lookahead import measured
+    from tabiya.minds.transformer.lens_workers import Patchers, measured
 
     if args.puzzles is None:
         raise UserError("which puzzles? --puzzles names a file in Lichess's columns")
@@ -92,7 +95,7 @@ def _measure(args: argparse.Namespace, out: Path) -> None:
         )
     puzzles = load_puzzles(Path(args.puzzles), SAMPLED * args.max, args.seed).puzzles
     out.mkdir(parents=True, exist_ok=True)
-    for name, (network, metadata, file) in zip(names, networks, strict=True):
+    for name, (_, metadata, file) in zip(names, networks, strict=True):
         settings = {
             "puzzles": Path(args.puzzles).name,
             "seed": args.seed,
@@ -111,16 +114,14 @@ def _measure(args: argparse.Namespace, out: Path) -> None:
         with replacing(records) as part:
             part.write_text("".join(json.dumps(each) + "\n" for each in before))
         counted = sum("skipped" not in each for each in before)
-        with progress(name, args.max, counted, "puzzles") as meter, records.open("a") as lines:
-            for found in measured(
-                network,
-                puzzles,
-                args.max - counted,
-                {each["puzzle"] for each in before},
-                device,
-                Judge(args.judge_nodes) if args.judge_nodes > 0 else None,
-                meter.advance,
-            ):
+        done = {each["puzzle"] for each in before}
+        patchers = Patchers(file.absolute(), str(device), args.judge_nodes)
+        with (
+            executor.crew(patchers) as crew,
+            progress(name, args.max, counted, "puzzles") as meter,
+            records.open("a") as lines,
+        ):
+            for found in measured(crew, puzzles, args.max - counted, done, meter.advance):
                 lines.write(json.dumps(found) + "\n")
                 lines.flush()
 

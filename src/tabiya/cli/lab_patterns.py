@@ -7,18 +7,20 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tabiya.cli.common import print_json, progress
+from tabiya.cli.common import Meter, add_on_argument, executor_of, print_json, progress
 from tabiya.cli.lab_lookahead import device_of
 from tabiya.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
-    import torch
     from numpy.typing import NDArray
+
+    from tabiya.minds.transformer.lens_workers import Mapped, Position
+    from tabiya.scale.executor import Crew
 
 OUT = "runs/lab-patterns"
 CHUNK = 32
-"""Positions in one file of maps: what an interruption can cost."""
+"""Positions in one file of maps: what an interruption can cost, for each worker."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
@@ -31,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("--out", default=OUT, metavar="DIR", help=f"folder for all of it, resumed ({OUT})")
     parser.add_argument("--device", default="", metavar="NAME", help="cpu or cuda (cuda where there is one)")
     parser.add_argument("--speed", action="store_true", help="only measure how long one position's maps take")
+    add_on_argument(parser)
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
 
@@ -55,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
     from tabiya.lens.gallery import build
     from tabiya.lens.patterns import Maps
     from tabiya.minds.transformer.lens_patterns import PatternTraining, train
+    from tabiya.minds.transformer.lens_workers import Cartographers
 
     out = Path(args.out)
     settings = {"checkpoint": file.name, "step": metadata.get("step"), "positions": Path(args.positions).name}
@@ -66,7 +70,13 @@ def run(args: argparse.Namespace) -> int:
     packed = playable(read_positions(Path(args.positions)))[: args.max]
     if len(packed) < 2:
         raise UserError(f"{args.positions} has fewer than two positions with a move in them")
-    files = collect(network, packed, out / "maps", device)
+    makers = Cartographers(file.absolute(), str(device))
+    with (
+        executor_of(args) as executor,
+        executor.crew(makers) as crew,
+        progress("maps", len(packed), unit="positions") as meter,
+    ):
+        files = collect(crew, packed, out / "maps", meter)
     maps = Maps.load(files)
     config = PatternTraining(steps=args.steps, seed=args.seed)
     with progress("embedding", config.steps, unit="steps") as meter:
@@ -99,34 +109,32 @@ def playable(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.ascontiguousarray(once[states(once) == 0])
 
 
-def collect(network: Any, packed: NDArray[np.uint8], folder: Path, device: torch.device) -> list[Path]:
-    """The files of maps, those that are missing made."""
+def collect(
+    crew: Crew[Position, Mapped], packed: NDArray[np.uint8], folder: Path, meter: Meter
+) -> list[Path]:
+    """The files of maps, those that are missing made; each is written when its last position is there."""
     import numpy as np
 
-    from tabiya._core import Board, uci_to_code
     from tabiya.lens.patterns import Maps
-    from tabiya.minds.transformer.lens_maps import Mapper
+    from tabiya.minds.transformer.lens_workers import Position
 
-    mapper = Mapper(network, device)
-    files = []
-    with progress("maps", len(packed), unit="positions") as meter:
-        for start in range(0, len(packed), CHUNK):
-            some = packed[start : start + CHUNK]
-            path = folder / f"{start:07}-{len(some)}.npz"
-            files.append(path)
-            if path.exists():
-                meter.advance(len(some))
-                continue
-            found, moves = [], []
-            for one in some:
-                found.append(mapper.measure(one))
-                moves.append(uci_to_code(Board.from_packed(one.tobytes()).legal_moves()[found[-1].chosen]))
-                meter.advance()
-            pairs = [each.pairs for each in found if each.pairs is not None]
+    starts = range(0, len(packed), CHUNK)
+    files = {at: folder / f"{at:07}-{min(CHUNK, len(packed) - at)}.npz" for at in starts}
+    missing = [at for at, path in files.items() if not path.exists()]
+    numbers = [number for at in missing for number in range(at, min(at + CHUNK, len(packed)))]
+    meter.advance(len(packed) - len(numbers))
+    found: dict[int, dict[int, Mapped]] = {at: {} for at in missing}
+    for position, mapped in crew.answers(Position(number, packed[number]) for number in numbers):
+        meter.advance()
+        at = position.number // CHUNK * CHUNK
+        found[at][position.number] = mapped
+        some = packed[at : at + CHUNK]
+        if len(found[at]) == len(some):
+            whole = [each for _, each in sorted(found.pop(at).items())]
             Maps(
                 some,
-                np.array(moves, np.uint16),
-                np.stack([each.squares for each in found]),
-                np.stack(pairs).astype(np.float16),
-            ).save(path)
-    return files
+                np.array([each.move for each in whole], np.uint16),
+                np.stack([each.squares for each in whole]),
+                np.stack([each.pairs for each in whole]),
+            ).save(files[at])
+    return list(files.values())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tabiya.cli.arena_options import add_arena_arguments, plan_from
-from tabiya.cli.common import print_json, progress
+from tabiya.cli.common import executor_of, print_json, progress
 
 if TYPE_CHECKING:
     from tabiya.arena.match import MatchStatus
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     trial = Trial(args.mind, plan_from(args, [args.mind, args.mind]), Sprt.parse(args.sprt, "logistic"))
     folder = Path(args.out or OUT)
     done: set[str] = set()
-    with progress("techniques", len(names)) as meter:
+    with executor_of(args) as executor, progress("techniques", len(names)) as meter:
 
         def watch(name: str, status: MatchStatus) -> None:
             if name not in done:
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
             score = status.score
             meter.describe(f"{name} +{score.wins} ={score.draws} -{score.losses}  LLR {status.llr or 0:+.2f}")
 
-        ledger = try_techniques(trial, names, folder, open_player, watch)
+        ledger = try_techniques(trial, names, folder, open_player, watch, executor)
     if args.json:
         print_json(ledger)
     else:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabiya.cli.arena_options import DEFAULT_OUT, add_arena_arguments, plan_from
-from tabiya.cli.common import print_json, progress
+from tabiya.cli.common import executor_of, print_json, progress
 
 if TYPE_CHECKING:
     from tabiya.arena.match import MatchStatus
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     plan = plan_from(args, [args.first, args.second])
     folder = Path(args.out) if args.out else plan.folder(match_settings(plan, sprt), Path(DEFAULT_OUT))
     seen = 0
-    with progress("match", plan.games) as meter:
+    with executor_of(args) as executor, progress("match", plan.games) as meter:
 
         def watch(status: MatchStatus) -> None:
             nonlocal seen
@@ -43,7 +43,13 @@ def run(args: argparse.Namespace) -> int:
 
         try:
             result = run_match(
-                plan, folder, open_player, sprt=sprt, pgn=Path(args.pgn) if args.pgn else None, watch=watch
+                plan,
+                folder,
+                open_player,
+                sprt=sprt,
+                pgn=Path(args.pgn) if args.pgn else None,
+                executor=executor,
+                watch=watch,
             )
         except KeyboardInterrupt:
             if seen:

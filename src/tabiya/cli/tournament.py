@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabiya.cli.arena_options import DEFAULT_OUT, add_arena_arguments, anchors_from, plan_from
-from tabiya.cli.common import print_json, progress
+from tabiya.cli.common import executor_of, print_json, progress
 
 if TYPE_CHECKING:
     from tabiya.arena.tournament import Form, TournamentStatus
@@ -36,7 +36,8 @@ def run(args: argparse.Namespace) -> int:
     settings = plan.settings("tournament", form=form)
     folder = Path(args.out) if args.out else plan.folder(settings, Path(DEFAULT_OUT))
     seen = 0
-    with progress("tournament", len(tournament_fixtures(len(args.players), args.games, form))) as meter:
+    total = len(tournament_fixtures(len(args.players), args.games, form))
+    with executor_of(args) as executor, progress("tournament", total) as meter:
 
         def watch(status: TournamentStatus) -> None:
             nonlocal seen
@@ -52,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
                 form=form,
                 anchors=anchors,
                 pgn=Path(args.pgn) if args.pgn else None,
+                executor=executor,
                 watch=watch,
             )
         except KeyboardInterrupt:

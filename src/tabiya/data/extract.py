@@ -10,22 +10,25 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-import numpy as np
-
-from tabiya import _core
-from tabiya.data.labels import read_value_labels
+from tabiya.data.extract_worker import SPLITS, Piece, Readers, WrittenShard, stem
 from tabiya.data.shards import FORMAT, RECORD, VERSION
 from tabiya.errors import UserError
-from tabiya.files import checksum, open_text, refuse_other_settings, replacing
+from tabiya.files import checksum, refuse_other_settings, replacing
+from tabiya.scale.executor import Crew, Executor
+from tabiya.scale.local import LOCAL
 
 SHARD_RECORDS = 4_000_000
 MOST_BROKEN_NAMED = 1000
 """Broken games are all counted; this many are named in the manifest."""
+
+Progress: TypeAlias = Callable[[Path, int, dict[str, int]], None]
+"""Hears of a source, how many of its bytes are read, and the counts of all."""
 
 
 @dataclass(frozen=True)
@@ -192,9 +195,14 @@ def extract(
     evals: str | Path | None = None,
     threads: int | None = None,
     shard_records: int = SHARD_RECORDS,
-    on_progress: Callable[[Path, int, dict[str, int]], None] = lambda _path, _bytes, _counts: None,
+    executor: Executor = LOCAL,
+    on_progress: Progress = lambda _path, _bytes, _counts: None,
 ) -> dict[str, Any]:
     """Extract `sources` into the folder `out`, going on where an earlier run stopped.
+
+    Files are read side by side where the executor has machines for it; but
+    where what is kept of one game hangs on those before (copies, maxima), they
+    are read one after the other, so that the result is always the same.
 
     `puzzles` names a puzzle file whose positions, and those one ply before and
     after, are left out. `evals` names a folder of value labels `STEM.i16` or
@@ -213,109 +221,110 @@ def extract(
     refuse_other_settings(folder, manifest.options, wanted)
     if manifest.complete:
         return asdict(manifest)
-    exclusion = None
-    if puzzles is not None:
-        exclusion, manifest.excluded_puzzles = read_exclusion(Path(puzzles))
-    run = _Run(
-        folder, extraction, manifest, exclusion, threads or os.cpu_count() or 1, shard_records, started
+    _clear(folder, manifest)
+    readers = Readers(
+        folder=folder.absolute(),
+        filters=extraction.filters(),
+        shard_records=shard_records,
+        threads=1,
+        puzzles=None if puzzles is None else Path(puzzles).absolute(),
+        evals=None if evals is None else Path(evals).absolute(),
     )
-    run.recall()
-    for path in paths:
-        run.source(path, None if evals is None else _read_evals(Path(evals), path), on_progress)
+    workers = 1 if readers.remember else min(executor.usual, len(paths))
+    readers = replace(readers, threads=threads or max(1, executor.cores // workers))
+    with executor.crew(readers, workers) as crew:
+        if puzzles is not None:
+            manifest.excluded_puzzles = crew.introduce()
+        run = _Run(folder, manifest, paths, started)
+        run.sources(crew, on_progress)
+    _clear(folder, manifest)
     manifest.complete = True
     run.save()
     return asdict(manifest)
 
 
-class _Run:
-    """One run over the sources: the memory of the filters and the growing manifest."""
+def _clear(folder: Path, manifest: Manifest) -> None:
+    """Take away what an earlier run left unfinished; the shards that count must be whole."""
+    named = {shard["name"] for shard in manifest.shards}
+    for path in folder.glob("*.pos*"):
+        if path.name.split(".")[0] not in named or path.suffix == ".part":
+            path.unlink()
+    for shard in manifest.shards:
+        for split in SPLITS:
+            path = folder / f"{shard['name']}.{split}.pos"
+            if not path.exists() or path.stat().st_size != shard[split] * RECORD.itemsize:
+                raise UserError(f"shard {path} is missing or damaged: choose another --out to start again")
 
-    def __init__(
-        self,
-        folder: Path,
-        extraction: Extraction,
-        manifest: Manifest,
-        exclusion: _core.Exclusion | None,
-        threads: int,
-        shard_records: int,
-        started: float,
-    ) -> None:
-        self._folder, self._filters = folder, extraction.filters()
-        self._manifest, self._exclusion, self._threads = manifest, exclusion, threads
-        self._shard_records = shard_records
-        self._before, self._started = manifest.seconds, started
-        self._memory = _core.ExtractionMemory()
+
+class _Run:
+    """One run over the sources: what comes back is put in its place and entered into the manifest."""
+
+    def __init__(self, folder: Path, manifest: Manifest, paths: list[Path], started: float) -> None:
+        self._folder, self._manifest, self._started = folder, manifest, started
+        self._before = manifest.seconds
+        self._paths = {path.absolute(): path for path in paths}
+        self._order = {path.name: number for number, path in enumerate(paths)}
+        self._met: set[Path] = set()
 
     def save(self) -> None:
         self._manifest.seconds = round(self._before + time.monotonic() - self._started, 1)
         self._manifest.save(self._folder)
 
-    def recall(self) -> None:
-        """Bring the memory to where the last finished shard left it, and clear what was unfinished."""
-        named = {shard["name"] for shard in self._manifest.shards}
-        for path in self._folder.glob("*.pos*"):
-            if path.name.split(".")[0] not in named or path.suffix == ".part":
-                path.unlink()
-        for shard in self._manifest.shards:
-            for split in ("train", "validation"):
-                path = self._folder / f"{shard['name']}.{split}.pos"
-                if not path.exists() or path.stat().st_size != shard[split] * RECORD.itemsize:
-                    raise UserError(
-                        f"shard {path} is missing or damaged: choose another --out to start again"
-                    )
-                if shard[split]:
-                    records = np.memmap(path, np.uint8, "r").reshape(-1, RECORD.itemsize)
-                    self._memory.recall(records, self._filters)
+    def sources(self, crew: Crew[Piece, WrittenShard], on_progress: Progress) -> None:
+        """Extract the files, or the rest of them, shard after shard of each."""
+        waiting, running = deque(self._paths), 0
+        while waiting or running:
+            while waiting and running < crew.workers:
+                source = waiting.popleft()
+                done = self._entry(source)
+                if done["complete"]:
+                    on_progress(self._paths[source], done["bytes"], self._manifest.counts)
+                else:
+                    crew.give(self._piece(source, done))
+                    running += 1
+            found = crew.take()
+            if found is None:
+                continue
+            piece, written = found
+            done = self._entry(piece.source)
+            self._keep(piece, written, done)
+            on_progress(self._paths[piece.source], done["bytes_read"], self._manifest.counts)
+            if done["complete"]:
+                running -= 1
+            else:
+                crew.give(self._piece(piece.source, done))
 
-    def source(
-        self,
-        path: Path,
-        evals: np.ndarray[Any, np.dtype[np.int16]] | None,
-        on_progress: Callable[[Path, int, dict[str, int]], None],
-    ) -> None:
-        """Extract one file, or the rest of it."""
+    def _entry(self, path: Path) -> dict[str, Any]:
+        """What the manifest says of a source, checked when it is first met in this run."""
         done = next((entry for entry in self._manifest.sources if entry["name"] == path.name), None)
         if done is None:
             done = {"name": path.name, "bytes": path.stat().st_size, "sha256": checksum(path)}
             done |= {"games": 0, "plies": 0, "broken": 0, "shards": 0, "complete": False}
             self._manifest.sources.append(done)
-        elif done["sha256"] != checksum(path):
+        elif path not in self._met and done["sha256"] != checksum(path):
             raise UserError(f"{path} has changed since its extraction began: choose another --out")
-        if done["complete"]:
-            on_progress(path, done["bytes"], self._manifest.counts)
-            return
-        try:
-            reader = _core.Extraction(
-                path, self._filters, self._exclusion, evals, self._threads, done["games"], done["plies"]
-            )
-            while not done["complete"]:
-                self._shard(reader, path, done)
-                on_progress(path, done["bytes_read"], self._manifest.counts)
-        except ValueError as error:
-            raise UserError(str(error)) from None
+        self._met.add(path)
+        return done
 
-    def _shard(self, reader: _core.Extraction, path: Path, done: dict[str, Any]) -> None:
-        name = f"{_stem(path)}-{done['shards']:03d}"
-        finals = [self._folder / f"{name}.{split}.pos" for split in ("train", "validation")]
-        parts = [final.with_name(final.name + ".part") for final in finals]
-        try:
-            shard = reader.write_shard(parts[0], parts[1], self._shard_records, self._memory)
-            for part, final in zip(parts, finals, strict=True):
-                os.replace(part, final)
-        except BaseException:
-            for part in parts:
-                part.unlink(missing_ok=True)
-            raise
-        manifest = self._manifest
+    def _piece(self, source: Path, done: dict[str, Any]) -> Piece:
+        return Piece(source, f"{stem(source)}-{done['shards']:03d}", done["games"], done["plies"])
+
+    def _keep(self, piece: Piece, written: WrittenShard, done: dict[str, Any]) -> None:
+        for part, split in zip(written.parts, SPLITS, strict=True):
+            os.replace(part, self._folder / f"{piece.name}.{split}.pos")
+        manifest, shard, name = self._manifest, written.summary, piece.source.name
         manifest.shards.append(
-            {"name": name, "source": path.name, "train": shard["train"], "validation": shard["validation"]}
+            {"name": piece.name, "source": name, "train": shard["train"], "validation": shard["validation"]}
         )
         for count, amount in shard["counts"].items():
             manifest.counts[count] = manifest.counts.get(count, 0) + amount
         manifest.broken += [
-            {"file": path.name, "line": line, "why": why}
+            {"file": name, "line": line, "why": why}
             for line, why in shard["broken"][: MOST_BROKEN_NAMED - len(manifest.broken)]
         ]
+        # In the order of the sources, whichever was first.
+        manifest.shards.sort(key=lambda each: self._order[each["source"]])
+        manifest.broken.sort(key=lambda each: self._order[each["file"]])
         done["games"], done["plies"] = shard["games_done"], shard["plies_done"]
         done["broken"] += len(shard["broken"])
         done["bytes_read"] = shard["bytes_read"]
@@ -324,43 +333,16 @@ class _Run:
         self.save()
 
 
-def read_exclusion(path: Path) -> tuple[_core.Exclusion, dict[str, Any]]:
-    """The lines of a puzzle file (CSV with FEN and Moves columns, also compressed)."""
-    import csv
-
-    exclusion, puzzles = _core.Exclusion(), 0
-    with open_text(path) as file:
-        rows = csv.DictReader(file)
-        if not {"FEN", "Moves"} <= set(rows.fieldnames or ()):
-            raise UserError(f"{path} has no FEN and Moves columns, its first line is {rows.fieldnames}")
-        try:
-            for row in rows:
-                exclusion.add_line(row["FEN"], (row["Moves"] or "").split())
-                puzzles += 1
-        except (ValueError, TypeError, csv.Error) as error:
-            raise UserError(f"{path}, line {rows.line_num}: {error}") from None
-    return exclusion, {
-        "name": path.name,
-        "sha256": checksum(path),
-        "puzzles": puzzles,
-        "positions": len(exclusion),
-    }
-
-
 def _check_sources(paths: list[Path]) -> None:
     if not paths:
         raise UserError("no games to extract: name at least one PGN file")
     for path in paths:
         if not path.is_file():
             raise UserError(f"no file {path}")
-    stems = [_stem(path) for path in paths]
+    stems = [stem(path) for path in paths]
     for path in paths:
-        if stems.count(_stem(path)) > 1:
-            raise UserError(f"two sources are called {_stem(path)}: extract them into folders of their own")
-
-
-def _stem(path: Path) -> str:
-    return path.name.split(".")[0]
+        if stems.count(stem(path)) > 1:
+            raise UserError(f"two sources are called {stem(path)}: extract them into folders of their own")
 
 
 def _wanted(
@@ -378,11 +360,3 @@ def _wanted(
         "evals": None if evals is None else Path(evals).name,
         "shard_records": shard_records,
     }
-
-
-def _read_evals(folder: Path, source: Path) -> np.ndarray[Any, np.dtype[np.int16]] | None:
-    """Value labels for every ply of a source, or None where the folder has none for it."""
-    for path in (folder / f"{_stem(source)}.i16", folder / f"{_stem(source)}.i16.xz"):
-        if path.exists():
-            return read_value_labels(path)
-    return None

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from tabiya import _core
-from tabiya.data.extract import read_exclusion
+from tabiya.data.extract_worker import read_exclusion
 from tabiya.data.labels import MoveLabels, join_move_labels, load_move_labels, select
 from tabiya.data.shards import ShardFolder
 

@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabiya import _core
 from tabiya.data.label_ledger import Ledger
 from tabiya.data.label_source import Task
 from tabiya.data.label_store import LabelStore, MoveStore, ValueStore
-from tabiya.data.labels import MoveLabels
-from tabiya.data.teaching import Teaching, Workers
+from tabiya.data.labels import MoveLabels, select
+from tabiya.data.teaching import Chunk, Pupils, Taught, Teaching
 from tabiya.errors import UserError
+from tabiya.scale.executor import Crew
+from tabiya.scale.local import LOCAL
 
 SYNC_SECONDS = 5.0
 """How often the ledger is written and the labels are forced to disk."""
@@ -33,7 +34,14 @@ SYNC_SECONDS = 5.0
 class LabelJob:
     """One task under one teacher: open it, look at `done` and `wanted`, run it."""
 
-    def __init__(self, task: Task, teaching: Teaching, max_positions: int | None = None) -> None:
+    def __init__(
+        self,
+        task: Task,
+        teaching: Teaching,
+        max_positions: int | None = None,
+        crew: Crew[Chunk, Taught] | None = None,
+    ) -> None:
+        """`crew` are pupils of this teaching that stay when the job is done; None: threads of its own."""
         self.target, self.teaching = task.target, teaching
         self._labels: MoveLabels | None = None
         if teaching.review:
@@ -43,15 +51,21 @@ class LabelJob:
         self._packed = task.load() if self._labels is None else self._labels[0]
         total = len(self._packed)
         self.wanted = total if max_positions is None else min(total, max_positions)
+        self._crew = crew or LOCAL.crew(Pupils(teaching), teaching.workers)
+        self._dismiss = self._crew.close if crew is None else lambda: None
         try:
-            teacher = teaching.open_teacher()
-        except _core.TeacherError as error:
-            raise UserError(str(error)) from None
-        self._idle: list[_core.Teacher] = [teacher]
+            self._open(task, total)
+        except BaseException:
+            self._dismiss()
+            raise
+
+    def _open(self, task: Task, total: int) -> None:
+        teaching = self.teaching
+        self._teacher: str = self._crew.introduce()
         self.ledger = Ledger(
             task.target.with_name(task.target.name + ".json"),
             {
-                "teacher": teacher.name,
+                "teacher": self._teacher,
                 "options": teaching.options,
                 "limit": teaching.limit,
                 "labels": _asked_for(teaching),
@@ -60,12 +74,8 @@ class LabelJob:
                 "checksum": _fingerprint(self._packed, self._labels),
             },
         )
-        try:
-            with _full_disk_named(task.target):
-                self._store = self._open_store(total)
-        except BaseException:
-            teacher.close()
-            raise
+        with _full_disk_named(task.target):
+            self._store = self._open_store(total)
         self._chunks = self._store.missing()
         left = sum(end - first for first, end in map(self._store.bounds, self._chunks))
         self.done = self.wanted - left
@@ -86,17 +96,14 @@ class LabelJob:
         `advance` is told of every finished chunk. Whatever ends the work early,
         the chunks that were finished are kept.
         """
-        workers = Workers(
-            self.teaching, self._packed, self._store.bounds, self._chunks, self._idle, self._labels
-        )
         started = saved = time.monotonic()
         before = self.ledger.seconds
         try:
             with _full_disk_named(self.target):
-                for chunk, answer in workers.answers():
-                    self._store.write(chunk, answer)
-                    first, end = self._store.bounds(chunk)
-                    advance(end - first)
+                for chunk, taught in self._crew.answers(map(self._chunk, self._chunks)):
+                    self._refuse_another(taught.teacher, chunk)
+                    self._store.write(chunk.number, taught.labels)
+                    advance(len(chunk.packed))
                     if time.monotonic() - saved > SYNC_SECONDS:
                         saved = time.monotonic()
                         self._store.sync()
@@ -105,12 +112,26 @@ class LabelJob:
                 self.ledger.complete = True
                 self._account(before + time.monotonic() - started)
         finally:
-            workers.stop()
+            self._dismiss()
             if not self.ledger.complete:
                 with suppress(OSError):
                     self._account(before + time.monotonic() - started)
             self._store.close()
         return self.ledger.entries()
+
+    def _chunk(self, number: int) -> Chunk:
+        first, end = self._store.bounds(number)
+        packed = np.ascontiguousarray(self._packed[first:end])
+        labels = None if self._labels is None else select(self._labels, np.arange(first, end))
+        return Chunk(number, f"positions {first + 1} to {end}", packed, labels)
+
+    def _refuse_another(self, teacher: str, chunk: Chunk) -> None:
+        """Machines may have different engines at one path, and their labels must not be mixed."""
+        if teacher != self._teacher:
+            raise UserError(
+                f"{self.target} is labelled by {self._teacher}, but {chunk.where} were by {teacher}: "
+                f"have the same engine as {self.teaching.command} on every machine"
+            )
 
     def _account(self, seconds: float) -> None:
         self.ledger.seconds = seconds

@@ -1,16 +1,13 @@
-"""The teacher at work: who it is, what it may think, and the threads that ask it.
+"""The teacher at work: who it is, what it may think, and the workers that ask it.
 
-Each worker thread has an engine process of its own and answers chunks of
-positions. A teacher that dies is replaced and asked again; one that dies three
-times of the same chunk ends the work. Nothing here knows where labels are kept.
+Each worker has an engine process of its own and answers chunks of positions.
+A teacher that dies is replaced and asked again; one that dies three times of
+the same chunk ends the work. Nothing here knows where labels are kept, nor on
+which machine a worker is.
 """
 
 from __future__ import annotations
 
-import queue
-import threading
-from collections import deque
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -19,9 +16,10 @@ from numpy.typing import NDArray
 
 from tabiya import _core
 from tabiya.data.label_store import Answer
-from tabiya.data.labels import MoveLabels, select
+from tabiya.data.labels import MoveLabels
 from tabiya.data.review import reviewed
 from tabiya.errors import UserError
+from tabiya.scale.executor import Worker
 
 TRIES = 3
 """How often a chunk is given to a teacher that dies of it."""
@@ -84,104 +82,79 @@ class Teaching:
         return _core.Teacher(self.command, self.options, timeout, self.arguments)
 
 
-class Workers:
-    """Threads with a teacher each, that answer chunk after chunk."""
+@dataclass(frozen=True)
+class Chunk:
+    """Consecutive positions that are answered together."""
 
-    def __init__(
-        self,
-        teaching: Teaching,
-        packed: NDArray[np.uint8],
-        bounds: Callable[[int], tuple[int, int]],
-        chunks: list[int],
-        idle: list[_core.Teacher],
-        labels: MoveLabels | None = None,
-    ) -> None:
-        """`labels` of the positions are what a review works on."""
-        self._teaching, self._packed, self._bounds, self._idle = teaching, packed, bounds, idle
-        self._labels = labels
-        self._todo = deque(chunks)
-        self._done: queue.Queue[tuple[int, Answer] | BaseException | None] = queue.Queue()
-        self._stopping = threading.Event()
-        count = min(teaching.workers, len(chunks))
-        self._threads = [
-            threading.Thread(target=self._work, args=(idle.pop() if idle else None,), daemon=True)
-            for _ in range(count)
-        ]
-
-    def answers(self) -> Iterator[tuple[int, Answer]]:
-        """Chunks with their answers as they come; the first failure is raised."""
-        for thread in self._threads:
-            thread.start()
-        at_work = len(self._threads)
-        while at_work:
-            item = self._done.get()
-            if isinstance(item, BaseException):
-                raise item
-            if item is None:
-                at_work -= 1
-            else:
-                yield item
-
-    def stop(self) -> None:
-        """Let each worker finish its chunk, but do not wait for a teacher that hangs."""
-        self._stopping.set()
-        for thread in self._threads:
-            if thread.is_alive():
-                thread.join(timeout=5.0)
-        for teacher in self._idle:
-            teacher.close()
-
-    def _work(self, teacher: _core.Teacher | None) -> None:
-        pupil = Pupil(self._teaching, teacher)
-        try:
-            while not self._stopping.is_set():
-                try:
-                    chunk = self._todo.popleft()
-                except IndexError:
-                    break
-                first, end = self._bounds(chunk)
-                packed = np.ascontiguousarray(self._packed[first:end])
-                labels = None if self._labels is None else select(self._labels, np.arange(first, end))
-                self._done.put((chunk, pupil.ask(packed, f"positions {first + 1} to {end}", labels)))
-            self._done.put(None)
-        except BaseException as error:
-            self._done.put(error)
-        finally:
-            pupil.close()
+    number: int
+    where: str
+    """Names it in an error."""
+    packed: NDArray[np.uint8]
+    labels: MoveLabels | None = None
+    """Those they have already, which a review works on."""
 
 
-class Pupil:
+@dataclass(frozen=True)
+class Taught:
+    """The labels of a chunk, and who gave them."""
+
+    labels: Answer
+    teacher: str
+
+
+@dataclass(frozen=True)
+class Pupils:
+    """Hires pupils of one teaching, wherever the work is done."""
+
+    teaching: Teaching
+
+    def __call__(self) -> Pupil:
+        return Pupil(self.teaching)
+
+
+class Pupil(Worker[Chunk, Taught]):
     """Asks one teacher about chunks, and takes a new one if it dies."""
 
-    def __init__(self, teaching: Teaching, teacher: _core.Teacher | None = None) -> None:
-        self._teaching, self._teacher = teaching, teacher
+    def __init__(self, teaching: Teaching) -> None:
+        self._teaching = teaching
+        self._teacher: _core.Teacher | None = None
 
-    def ask(self, packed: NDArray[np.uint8], where: str, labels: MoveLabels | None = None) -> Answer:
-        """The labels of one chunk, `labels` those it has already; `where` names it in an error."""
+    def introduce(self) -> str:
+        """The teacher's own name."""
+        try:
+            return self._present().name
+        except _core.TeacherError as error:
+            raise UserError(str(error)) from None
+
+    def answer(self, unit: Chunk) -> Taught:
         for attempt in range(TRIES):
             try:
-                return self._ask(packed, labels)
+                teacher = self._present()
+                return Taught(self._ask(teacher, unit.packed, unit.labels), teacher.name)
             except _core.TeacherError as error:
                 self.close()
                 if attempt == TRIES - 1:
                     raise UserError(
-                        f"the teacher failed {TRIES} times on {where}: {error}; what was finished is kept, "
-                        "the same command goes on from there"
+                        f"the teacher failed {TRIES} times on {unit.where}: {error}; what was finished is "
+                        "kept, the same command goes on from there"
                     ) from None
         raise AssertionError("unreachable")
 
-    def _ask(self, packed: NDArray[np.uint8], labels: MoveLabels | None) -> Answer:
+    def _present(self) -> _core.Teacher:
         if self._teacher is None:
             self._teacher = self._teaching.open_teacher()
-        self._teacher.new_game()
+        return self._teacher
+
+    def _ask(self, teacher: _core.Teacher, packed: NDArray[np.uint8], labels: MoveLabels | None) -> Answer:
+        teacher.new_game()
         teaching = self._teaching
         if teaching.review:
             assert labels is not None
-            places, verdicts = self._teacher.best_moves(
+            places, verdicts = teacher.best_moves(
                 packed, depth=teaching.depth, nodes=teaching.nodes, movetime=teaching.movetime
             )
             return labels[1], reviewed(labels, places, verdicts)
-        ask = self._teacher.all_moves if teaching.all_moves else self._teacher.values
+        ask = teacher.all_moves if teaching.all_moves else teacher.values
         return ask(packed, depth=teaching.depth, nodes=teaching.nodes, movetime=teaching.movetime)
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ class PoolConfig:
     """How a gene pool is kept; a field's name is its key with underscores."""
 
     maximum_simultaneous_games: int
-    """No more than the cores there are and half the population are used."""
+    """No more than the cores there are and the games of a turn are used."""
     gene_pool_population: int
     """Players in each pool, an even number."""
     gene_pool_count: int

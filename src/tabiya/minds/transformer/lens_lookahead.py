@@ -9,7 +9,7 @@ where it was. What the lines add up to is `tabiya.lens.lookahead`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -130,27 +130,3 @@ class Lookahead:
             if self.judge is None or self.judge.spoilt(board, boards[at], right):
                 return made[at], float(odds[at])
         return None
-
-
-def measured(
-    network: Transformer,
-    puzzles: Sequence[Puzzle],
-    wanted: int,
-    done: set[str],
-    device: torch.device,
-    judge: Judge | None,
-    advance: Callable[[], None] = lambda: None,
-) -> Iterator[dict[str, Any]]:
-    """Records of puzzles not done yet, until `wanted` have been measured; skipped ones are told too."""
-    experiment = Lookahead(network, device, judge)
-    count = 0
-    for puzzle in puzzles:
-        if count >= wanted:
-            return
-        if puzzle.name in done:
-            continue
-        found = experiment.measure(puzzle)
-        if "skipped" not in found:
-            count += 1
-            advance()
-        yield found

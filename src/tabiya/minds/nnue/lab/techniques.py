@@ -20,6 +20,8 @@ from tabiya.arena.sprt import Sprt
 from tabiya.errors import UserError
 from tabiya.files import replacing
 from tabiya.player import OpenPlayer
+from tabiya.scale.executor import Executor
+from tabiya.scale.local import LOCAL
 
 Watch = Callable[[str, MatchStatus], None]
 
@@ -45,7 +47,12 @@ def chosen_techniques(names: Sequence[str]) -> list[str]:
 
 
 def try_techniques(
-    trial: Trial, names: Sequence[str], folder: Path, open_player: OpenPlayer, watch: Watch
+    trial: Trial,
+    names: Sequence[str],
+    folder: Path,
+    open_player: OpenPlayer,
+    watch: Watch,
+    executor: Executor = LOCAL,
 ) -> dict[str, Any]:
     """Play the matches that are not decided yet, and write the ledger anew after each."""
     for name in chosen_techniques(names):
@@ -59,6 +66,7 @@ def try_techniques(
             folder / name,
             open_player,
             sprt=trial.sprt,
+            executor=executor,
             watch=lambda status, name=name: watch(name, status),  # type: ignore[misc]
         )
         write_ledger(folder)
