@@ -9,7 +9,7 @@ use crate::packed::{self, Packed};
 use crate::{Chess, Position, rules};
 
 /// Positions looked at for one line, at most.
-const MOST_POSITIONS: usize = 20_000;
+const MOST_POSITIONS: usize = 2_000;
 
 /// How long and how wide a line may be.
 #[derive(Clone, Copy, Debug)]
