@@ -11,6 +11,7 @@ use crate::arrays::{output, packed_array, positions, writable};
 use crate::errors::to_py;
 use crate::names;
 
+type Lines<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u16>>);
 type Bytes<'py> = Bound<'py, PyArray<u8, IxDyn>>;
 
 /// uint8 [N, 18, 8, 8].
@@ -210,7 +211,7 @@ fn forced_mates<'py>(
     longest: usize,
     replies: usize,
     threads: usize,
-) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u16>>)> {
+) -> PyResult<Lines<'py>> {
     let rows = positions(&packed)?;
     let narrow = forcing::Narrow { longest, replies };
     let lines = py.detach(|| forcing::forced_mates(rows, narrow, threads)).map_err(to_py)?;

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from tabiya.errors import UserError
 
-# name: (module under tabiya.cli, or None while its part is not built; what it does)
-COMMANDS: dict[str, tuple[str | None, str]] = {
+# name: (module under tabiya.cli, what it does)
+COMMANDS: dict[str, tuple[str, str]] = {
     "minds": ("minds", "the players at hand: kind, size, measured rating"),
     "play": ("play", "a game in the terminal: tabiya play [WHITE] [BLACK]"),
     "move": ("move", "one decision: tabiya move MIND FEN"),
@@ -91,8 +91,6 @@ def _dispatch(arguments: list[str]) -> int:
         hint = f", did you mean {close[0]!r}?" if close else "; `tabiya --help` lists the commands"
         raise UserError(f"unknown command {name!r}{hint}")
     module_name, summary = COMMANDS[name]
-    if module_name is None:
-        raise UserError(f"`tabiya {name}` ({summary.partition(':')[0]}) is not built yet")
     module = importlib.import_module(f"tabiya.cli.{module_name}")
     parser = Parser(prog=f"tabiya {name}", description=summary[0].upper() + summary[1:] + ".")
     module.add_arguments(parser)
@@ -102,10 +100,7 @@ def _dispatch(arguments: list[str]) -> int:
 def _help_text() -> str:
     width = max(map(len, COMMANDS))
     lines = ["usage: tabiya COMMAND …", "", "Tabiya, a laboratory of chess minds.", ""]
-    lines += [
-        f"  {name:<{width}}  {summary}{'' if module else '  (not built yet)'}"
-        for name, (module, summary) in COMMANDS.items()
-    ]
+    lines += [f"  {name:<{width}}  {summary}" for name, (_, summary) in COMMANDS.items()]
     lines += ["", "`tabiya COMMAND --help` has the options; --json prints figures for programs."]
     return "\n".join(lines)
 

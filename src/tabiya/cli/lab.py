@@ -12,8 +12,8 @@ import importlib
 
 from tabiya.errors import UserError
 
-# name: (module under tabiya.cli, or None while it is not built; what it asks)
-EXPERIMENTS: dict[str, tuple[str | None, str]] = {
+# name: (module under tabiya.cli, what it asks)
+EXPERIMENTS: dict[str, tuple[str, str]] = {
     "resnet-progress": ("lab_resnet", "what each stage of the ResNet's training adds"),
     "resnet-ablation": ("lab_resnet", "what each ingredient of the ResNet is worth"),
     "resnet-data": ("lab_resnet", "how the ResNet's strength grows with the number of positions"),
@@ -46,10 +46,7 @@ EXPERIMENTS: dict[str, tuple[str | None, str]] = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     width = max(map(len, EXPERIMENTS))
-    lines = [
-        f"  {name:<{width}}  {asks}{'' if module else '  (not built yet)'}"
-        for name, (module, asks) in EXPERIMENTS.items()
-    ]
+    lines = [f"  {name:<{width}}  {asks}" for name, (_, asks) in EXPERIMENTS.items()]
     parser.usage = f"{parser.prog} NAME …"
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "\n".join(["names:", *lines, "", f"`{parser.prog} NAME --help` has the options."])
@@ -68,8 +65,6 @@ def run(args: argparse.Namespace) -> int:
         hint = f", did you mean {close[0]!r}?" if close else f"; `{args.prog} --help` lists them"
         raise UserError(f"unknown experiment {name!r}{hint}")
     module_name, asks = EXPERIMENTS[name]
-    if module_name is None:
-        raise UserError(f"`{args.prog} {name}` ({asks}) is not built yet")
     module = importlib.import_module(f"tabiya.cli.{module_name}")
     parser = args.parser(prog=f"{args.prog} {name}", description=asks[0].upper() + asks[1:] + ".")
     module.add_arguments(parser, name)

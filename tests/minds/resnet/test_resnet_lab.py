@@ -20,7 +20,6 @@ pytest.importorskip("onnxruntime")
 
 from tabiya import _core  # noqa: E402
 from tabiya.cli import main  # noqa: E402
-from tabiya.cli.lab import EXPERIMENTS  # noqa: E402
 from tabiya.data.extract import Extraction, Tier, extract  # noqa: E402
 from tabiya.data.labels import held_out, write_move_labels  # noqa: E402
 from tabiya.learn.config import load_config  # noqa: E402
@@ -313,11 +312,6 @@ def test_a_wrong_config_is_one_sentence(
     file = config(data, tmp_path / "lab.toml", "resnet-progress", "untrained", "cloning")
     file.write_text(file.read_text().replace(*change))
     assert sentence in refusal(capsys, "resnet-progress", "--config", file, "--out", tmp_path / "out")
-
-
-@pytest.mark.parametrize("name", [name for name, (module, _) in EXPERIMENTS.items() if module is None])
-def test_an_experiment_not_built_yet_says_so(name: str, capsys):
-    assert "is not built yet" in refusal(capsys, name)
 
 
 def test_a_misspelt_experiment_is_answered_with_the_right_one(capsys):
