@@ -41,14 +41,17 @@ def test_every_row_has_its_own_line():
 
 
 def test_of_a_line_and_its_tails_the_whole_line_is_taken(folder: Path):
-    (found,) = candidates(ShardFolder.open(folder), Narrowness(least=2, longest=6), 1)
+    (found,) = candidates(ShardFolder.open(folder), Narrowness(least=2, longest=6, lead=9), 1)
     assert (found.led, found.line, found.moves) == ("e4f6", LINE, 4)
-    assert candidates(ShardFolder.open(folder), Narrowness(least=5, longest=6), 1) == []
+    assert found.lead == 6
+    assert candidates(ShardFolder.open(folder), Narrowness(least=2, longest=6, lead=5), 1) == []
+    assert candidates(ShardFolder.open(folder), Narrowness(least=5, longest=6, lead=9), 1) == []
 
 
 def test_what_a_teacher_agrees_with_becomes_a_puzzle(folder: Path, tmp_path: Path, stockfish: str, capsys):
     out = tmp_path / "forcing.csv"
-    words = ["data", "forcing", str(folder), "--teacher", stockfish, "--depth", "10", "--out", str(out)]
+    words = ["data", "forcing", str(folder), "--teacher", stockfish, "--depth", "10", "--lead", "9"]
+    words += ["--out", str(out)]
     assert main([*words, "--others", "32767"]) == 0
     assert "1 lines, 1 asked about, 1 kept (1 in 4)" in capsys.readouterr().out
     (puzzle,) = read_puzzles(out)

@@ -15,6 +15,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--longest", type=int, default=8, metavar="N", help="and at most (8)")
     parser.add_argument("--replies", type=int, default=1, metavar="N", help="replies a check may leave (1)")
     parser.add_argument(
+        "--lead", type=int, default=0, metavar="N", help="pawns' worth by which the solver may be ahead (0)"
+    )
+    parser.add_argument(
         "--others", type=int, default=200, metavar="CP", help="what any other move may be worth (200)"
     )
     parser.add_argument("--max", type=int, metavar="N", help="verify no more than so many, the longest first")
@@ -49,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         all_moves=True,
         workers=args.workers,
     )
-    wanted = Narrowness(args.least, args.longest, args.replies, args.others)
+    wanted = Narrowness(args.least, args.longest, args.replies, args.lead, args.others)
     with progress("looking for lines", None):
         found = candidates(ShardFolder.open(args.folder), wanted, os.cpu_count() or 1)
     asked = found[: args.max]

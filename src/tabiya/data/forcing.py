@@ -27,6 +27,7 @@ from tabiya.data.shards import ShardFolder, Split
 from tabiya.data.teaching import Teaching
 from tabiya.files import replacing
 
+_WORTH = {"p": 1, "n": 3, "b": 3, "r": 5, "q": 9}
 HEADER = ("PuzzleId", "FEN", "Moves", "Rating", "Themes")
 
 
@@ -39,6 +40,8 @@ class Narrowness:
     longest: int = 8
     replies: int = 1
     """Legal replies that a check may leave."""
+    lead: int = 0
+    """Pawns' worth of material by which the solver may be ahead: who is far ahead wins in many ways."""
     others: int = 200
     """Centipawns that any other move may be worth to the solver."""
 
@@ -58,6 +61,14 @@ class Candidate:
         """Moves of the solver."""
         return (len(self.line) + 1) // 2
 
+    @property
+    def lead(self) -> int:
+        """Material by which the solver is ahead, in pawns."""
+        board, _ = next(self.solver_positions())
+        pieces, turn = board.fen().split()[:2]
+        worth = sum((1 if each.isupper() else -1) * _WORTH.get(each.lower(), 0) for each in pieces)
+        return worth if turn == "w" else -worth
+
     def solver_positions(self) -> Iterator[tuple[_core.Board, str]]:
         """Each position that the solver faces, and the line's move there."""
         board = _core.Board(self.before)
@@ -75,6 +86,8 @@ def candidates(folder: ShardFolder, wanted: Narrowness, threads: int) -> list[Ca
     for split in splits:
         for _, records in folder.shards(split):
             for candidate in _of_records(records, wanted, threads):
+                if candidate.lead > wanted.lead:
+                    continue
                 *_, (board, last) = candidate.solver_positions()
                 board.push(last)
                 known = found.get(board.key())
