@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -66,3 +67,18 @@ def test_lengths_that_exclude_each_other_are_refused(folder: Path, tmp_path: Pat
     words = ["data", "forcing", str(folder), "--out", str(tmp_path / "a.csv")]
     assert main([*words, "--least", "5", "--longest", "4"]) == 2
     assert "--least must be at least 1 and no more than --longest" in capsys.readouterr().err
+
+
+def test_the_set_that_comes_along_is_the_one_of_its_manifest():
+    import tabiya
+    from tabiya.files import checksum
+
+    path = Path(tabiya.__file__).parent / "assets" / "forcing" / "main.csv"
+    manifest = json.loads(path.with_suffix(".json").read_text())
+    assert manifest["sha256"] == checksum(path)
+    puzzles = list(read_puzzles(path))
+    assert len(puzzles) == manifest["positions"]
+    for puzzle in puzzles:
+        board, _ = puzzle.solver_positions()[0]
+        offsets, _ = _core.forced_mates(np.frombuffer(board.packed(), np.uint8).reshape(1, 32), 6, 3)
+        assert offsets[-1] == len(puzzle.moves) - 1
