@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tabiya.cli.common import print_json
+from tabiya.cli.lab_stages import need_torch
 from tabiya.errors import UserError
 
 
@@ -28,13 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
-        import torch
-    except ImportError:
-        raise UserError("valuing needs torch: install it with `pip install 'tabiya[train]'`") from None
+    need_torch("valuing")
     import os
     import time
     from pathlib import Path
+
+    import torch
 
     from tabiya.data.labels import write_move_labels
     from tabiya.data.shards import ShardFolder
