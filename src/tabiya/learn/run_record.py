@@ -62,6 +62,14 @@ def read_log(folder: str | Path) -> list[dict[str, Any]]:
     return [line for line in log_lines(Path(folder) / LOG_FILE) if "note" not in line]
 
 
+def last_figures(log: list[dict[str, Any]], beginning: str) -> dict[str, Any]:
+    """The newest value of every figure whose name begins so."""
+    figures: dict[str, Any] = {}
+    for line in log:
+        figures |= {key: value for key, value in line.items() if key.startswith(beginning)}
+    return figures
+
+
 def log_lines(path: Path) -> list[dict[str, Any]]:
     """The whole lines of a log; the last may be cut off, any other must be right."""
     try:

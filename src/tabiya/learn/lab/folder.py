@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tabiya.errors import UserError
-from tabiya.files import refuse_other_settings, write_json
+from tabiya.files import refuse_other_settings, replacing, write_json
 from tabiya.learn.sidecar import read_sidecar, sidecar_path
 
 
@@ -47,6 +47,12 @@ class LabFolder:
 
     def report(self, suffix: str) -> Path:
         return self.path / f"report{suffix}"
+
+    def write_report(self, record: dict[str, Any], text: str) -> None:
+        """report.json and report.md."""
+        write_json(self.report(".json"), record)
+        with replacing(self.report(".md")) as part:
+            part.write_text(text, encoding="utf-8")
 
     def has_network(self, name: str) -> bool:
         """Whether a network is there and whole; one whose manifest fits another file is refused."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 
+from tabiya.arena.provenance import provenance
 from tabiya.errors import UserError
 from tabiya.files import checksum
 
@@ -41,6 +42,26 @@ def train_in_turn(
             clear_device()
         missing.pop(0)
     return missing
+
+
+def run_facts(
+    positions: Mapping[str, int],
+    steps: int,
+    seen: int,
+    log: Sequence[Mapping[str, Any]],
+    device: torch.device,
+    sums: Mapping[str, str],
+) -> dict[str, Any]:
+    """What a network of an experiment was trained on, as its manifest says it."""
+    return {
+        "positions": dict(positions),
+        "seen": seen,
+        "steps": steps,
+        "seconds": log[-1]["seconds"] if log else 0.0,
+        "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu",
+        "sha256": dict(sums),
+        **provenance(),
+    }
 
 
 def clear_device() -> None:

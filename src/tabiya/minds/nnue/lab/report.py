@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from tabiya.arena.provenance import provenance
-from tabiya.files import replacing, write_json
 from tabiya.learn.config import config_to_dict
 from tabiya.learn.lab.exams import answers
 from tabiya.learn.lab.folder import LabFolder, read_json
@@ -25,9 +24,7 @@ Row = dict[str, Any]
 def write_report(lab: Lab, folder: LabFolder) -> dict[str, Any]:
     """Make report.json and report.md and, where matplotlib is installed, the pictures; the record."""
     record = make_record(lab, folder)
-    write_json(folder.report(".json"), record)
-    with replacing(folder.report(".md")) as part:
-        part.write_text(markdown(record), encoding="utf-8")
+    folder.write_report(record, markdown(record))
     if record["pictures"]:
         _draw(folder, record)
     return record

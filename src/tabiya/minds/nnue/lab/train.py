@@ -18,16 +18,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import torch
-
-from tabiya.arena.provenance import provenance
 from tabiya.errors import UserError
 from tabiya.files import replacing, write_json
 from tabiya.learn.checkpoint import newest_checkpoint
 from tabiya.learn.config import config_to_dict
 from tabiya.learn.lab.folder import LabFolder
-from tabiya.learn.lab.training import Say, checksums, refuse_missing_device, train_in_turn
+from tabiya.learn.lab.training import Say, checksums, refuse_missing_device, run_facts, train_in_turn
 from tabiya.learn.log import read_log
+from tabiya.learn.run_record import last_figures
 from tabiya.learn.sidecar import write_sidecar
 from tabiya.minds.nnue.lab.choices import choose
 from tabiya.minds.nnue.lab.inside import evaluation_loss, look_inside, prefers_played
@@ -108,8 +106,8 @@ class _Training:
         log = read_log(run.folder)
         taught = self._held_out(self._lab.data.sources, self._lab.budget.loss)
         measured: dict[str, Any] = {
-            **_last(log, "loss"),
-            **_last(log, "validation_"),
+            **last_figures(log, "loss"),
+            **last_figures(log, "validation_"),
             "evaluation_loss": evaluation_loss(network, taught, self._lab.budget.loss),
         }
         if self._lab.data.played:
@@ -135,14 +133,15 @@ class _Training:
             name=variant.name,
             config=config_to_dict(config),
             trained_on={
-                "positions": self._counts(config.sources, config.loss),
-                "seen": run.step * config.batch * config.loss.positions,
-                "steps": run.step,
-                "seconds": log[-1]["seconds"] if log else 0.0,
-                "positions_per_second": _last(log, "positions_per_second").get("positions_per_second"),
-                "device": torch.cuda.get_device_name() if run.device.type == "cuda" else "cpu",
-                "sha256": self._sums,
-                **provenance(),
+                **run_facts(
+                    self._counts(config.sources, config.loss),
+                    run.step,
+                    run.step * config.batch * config.loss.positions,
+                    log,
+                    run.device,
+                    self._sums,
+                ),
+                "positions_per_second": last_figures(log, "positions_per_second").get("positions_per_second"),
             },
             measured=measured,
         )
@@ -173,13 +172,6 @@ def _curve(log: list[dict[str, Any]]) -> list[dict[str, float]]:
         if known:
             points.append({"step": line["step"], "loss": sum(known) / len(known)})
     return points
-
-
-def _last(log: list[dict[str, Any]], beginning: str) -> dict[str, Any]:
-    figures: dict[str, Any] = {}
-    for line in log:
-        figures |= {key: value for key, value in line.items() if key.startswith(beginning)}
-    return figures
 
 
 def _files(lab: Lab) -> list[tuple[str, str, bool]]:

@@ -8,17 +8,13 @@ more than a training machine has: no engine, no chess library.
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
-
-from tabiya.arena.provenance import provenance
 from tabiya.learn.config import config_to_dict
 from tabiya.learn.export import export_onnx
 from tabiya.learn.feed import Source
 from tabiya.learn.lab.folder import LabFolder
-from tabiya.learn.lab.training import Say, checksums, refuse_missing_device, train_in_turn
+from tabiya.learn.lab.training import Say, checksums, refuse_missing_device, run_facts, train_in_turn
 from tabiya.learn.log import read_log
+from tabiya.learn.run_record import last_figures
 from tabiya.learn.sidecar import write_sidecar
 from tabiya.minds.resnet.lab.plan import Lab
 from tabiya.minds.resnet.lab.tables import SharedTables
@@ -82,9 +78,7 @@ def _export(
     config, network, trained = run.config, folder.network(variant.name), variant.recipe.trained
     differences = export_onnx(run.averaged(), config.shape.planes, network)
     log = read_log(run.folder) if trained else []
-    figures: dict[str, Any] = {}
-    for line in log:
-        figures |= {key: value for key, value in line.items() if key.startswith("validation_")}
+    figures = last_figures(log, "validation_")
     counts: dict[str, int] = {}
     for role, source in sources.items() if trained else ():
         counts[role] = len(tables.table(source, "train", run.device))
@@ -95,15 +89,7 @@ def _export(
         parameters=parameter_count(run.network),
         name=variant.name,
         config=config_to_dict(config),
-        trained_on={
-            "positions": counts,
-            "seen": run.step * config.batch,
-            "steps": run.step,
-            "seconds": log[-1]["seconds"] if log else 0.0,
-            "device": torch.cuda.get_device_name() if run.device.type == "cuda" else "cpu",
-            "sha256": sums,
-            **provenance(),
-        },
+        trained_on=run_facts(counts, run.step, run.step * config.batch, log, run.device, sums),
         measured={"torch_difference": differences, **figures},
     )
 

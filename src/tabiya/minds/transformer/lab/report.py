@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from tabiya.arena.provenance import provenance
-from tabiya.files import replacing, write_json
 from tabiya.learn.config import config_to_dict
 from tabiya.learn.lab.folder import LabFolder
 from tabiya.learn.lab.standings import Standings
@@ -24,9 +23,7 @@ QUESTION = "Does the network that can look ahead play better, and does the gap g
 def write_report(lab: ImplicitLab, folder: LabFolder) -> dict[str, Any]:
     """Make report.json and report.md, and report.png where matplotlib is installed; the record."""
     record = make_record(lab, folder)
-    write_json(folder.report(".json"), record)
-    with replacing(folder.report(".md")) as part:
-        part.write_text(markdown(record), encoding="utf-8")
+    folder.write_report(record, markdown(record))
     try:
         import matplotlib  # noqa: F401 - without it there are tables and no picture
     except ImportError:

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
-from tabiya.arena.provenance import provenance
 from tabiya.learn.config import config_to_dict
 from tabiya.learn.lab.folder import LabFolder
-from tabiya.learn.lab.training import Say, checksums, refuse_missing_device, train_in_turn
+from tabiya.learn.lab.training import Say, checksums, refuse_missing_device, run_facts, train_in_turn
 from tabiya.learn.log import read_log
+from tabiya.learn.run_record import last_figures
 from tabiya.learn.sidecar import write_sidecar
 from tabiya.minds.transformer.export import export_onnx
 from tabiya.minds.transformer.lab.plan import Data, ImplicitLab
@@ -78,7 +76,7 @@ def _train_one(
     averaged = run.averaged()
     # Half as many bytes: the networks have to travel from the machine that trains to the one that plays.
     differences = export_onnx(averaged, network, half=True)
-    counts = {source.kind: len(run.load(source, "train")) for source in config.sources}
+    counts: dict[str, int] = {source.kind: len(run.load(source, "train")) for source in config.sources}
     write_sidecar(
         network,
         kind="transformer",
@@ -86,15 +84,7 @@ def _train_one(
         parameters=parameter_count(averaged),
         name=variant.name,
         config=config_to_dict(config),
-        trained_on={
-            "positions": counts,
-            "seen": run.step * config.batch,
-            "steps": run.step,
-            "seconds": log[-1]["seconds"] if log else 0.0,
-            "device": torch.cuda.get_device_name() if run.device.type == "cuda" else "cpu",
-            "sha256": sums,
-            **provenance(),
-        },
+        trained_on=run_facts(counts, run.step, run.step * config.batch, log, run.device, sums),
         measured={"torch_difference": differences, **logged_figures(log)},
     )
     return True
@@ -102,8 +92,6 @@ def _train_one(
 
 def logged_figures(log: list[dict[str, Any]]) -> dict[str, Any]:
     """The last validation's figures of a run's log, and the middle one of its rates."""
-    figures: dict[str, Any] = {}
-    for line in log:
-        figures |= {key: value for key, value in line.items() if key.startswith("validation_")}
+    figures = last_figures(log, "validation_")
     rates = sorted(line["positions_per_second"] for line in log if "positions_per_second" in line)
     return figures | {"positions_per_second": rates[len(rates) // 2] if rates else None}
