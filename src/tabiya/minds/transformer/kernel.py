@@ -4,7 +4,7 @@ A board has so few rows that all of its weights fit where a program computes
 them. Each program takes one head, some of the rows and many boards, keeps its
 part of the head's bias (and, backwards, the sum of the bias's gradient) at
 hand, and reads and writes nothing but the rows themselves, straight out of the
-fused product of queries, keys and values. A program has few rows (`PART`) so
+fused product of queries, keys and values. A program has few rows so
 that what it holds fits into registers; whole boards did not, and the backward
 pass took four times as long as the forward one. Needs a CUDA device and
 Triton, which comes with torch there.
@@ -14,17 +14,29 @@ Triton, which comes with torch there.
 # mypy: disable-error-code="import-untyped,import-not-found,no-untyped-def,untyped-decorator,misc"
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor, library
 
-PROGRAMS = 64
-"""Programs among which the boards of a batch are shared, for each head and part of the rows."""
-PART = 32
-"""Rows of a board that one program works at."""
+
+class Launch(NamedTuple):
+    """How a kernel is divided; the figures are the fastest of those tried on an H200."""
+
+    part: int
+    """Rows of a board that one program works at."""
+    warps: int
+    stages: int
+    """Boards whose rows are on their way at once."""
+    programs: int
+    """Programs among which the boards of a batch are shared, for each head and part of the rows."""
+
+
+FORWARD = Launch(part=32, warps=2, stages=3, programs=128)
+QUERIES = Launch(part=16, warps=2, stages=3, programs=32)
+KEYS = Launch(part=32, warps=2, stages=2, programs=64)
 
 
 @triton.jit
@@ -164,13 +176,13 @@ def _backward_keys(
         tl.store(grad + offset + 2 * width + mine, v_grad.to(kind), mask=(j < rows)[:, None])
 
 
-def _launch(qkv: Tensor) -> tuple[tuple[int, int, int], dict[str, Any]]:
+def _divide(qkv: Tensor, launch: Launch) -> tuple[tuple[int, int, int], dict[str, Any]]:
     boards, rows, _, heads, size = qkv.shape
     block = triton.next_power_of_2(rows)
-    part = min(PART, block)
+    part = min(launch.part, block)
     sizes: dict[str, Any] = {"heads": heads, "size": size, "block": block, "part": part}
-    sizes["num_warps"] = 4 if block <= 128 else 8
-    return (heads, min(PROGRAMS, boards), triton.cdiv(rows, part)), sizes
+    sizes |= {"num_warps": launch.warps if block <= 128 else 8, "num_stages": launch.stages}
+    return (heads, min(launch.programs, boards), triton.cdiv(rows, part)), sizes
 
 
 @library.custom_op("tabiya::board_attention", mutates_args=())
@@ -179,7 +191,7 @@ def _board_attention(qkv: Tensor, bias: Tensor, scale: float) -> tuple[Tensor, T
     qkv, bias = qkv.contiguous(), bias.contiguous()
     out = torch.empty(boards, rows, heads, size, dtype=qkv.dtype, device=qkv.device)
     lse = torch.empty(boards, heads, rows, dtype=torch.float32, device=qkv.device)
-    grid, sizes = _launch(qkv)
+    grid, sizes = _divide(qkv, FORWARD)
     _forward[grid](qkv, bias, out, lse, boards, rows, scale, **sizes)
     return out, lse
 
@@ -197,10 +209,11 @@ def _board_attention_backward(
     boards, rows, _, heads, _ = qkv.shape
     qkv, bias, given = qkv.contiguous(), bias.contiguous(), given.to(qkv.dtype).contiguous()
     grad = torch.empty_like(qkv)
-    grid, sizes = _launch(qkv)
+    grid, sizes = _divide(qkv, QUERIES)
     parts = torch.empty(grid[1], heads, rows, rows, dtype=torch.float32, device=qkv.device)
     middle = torch.empty_like(lse)
     _backward_queries[grid](qkv, bias, lse, given, grad, parts, middle, boards, rows, scale, **sizes)
+    grid, sizes = _divide(qkv, KEYS)
     _backward_keys[grid](qkv, bias, lse, given, grad, middle, boards, rows, scale, **sizes)
     return grad, parts.sum(0)
 

@@ -19,6 +19,7 @@ from tabiya.errors import UserError
 from tabiya.minds.transformer.attention import Attention, Cut, SharedBias, Way
 from tabiya.minds.transformer.embedding import Embedding
 from tabiya.minds.transformer.heads import ClsMoves, FromToMoves, Refined, Rights, Value
+from tabiya.minds.transformer.raised import raise_rows
 from tabiya.minds.transformer.shape import SLOTS, TransformerShape, route
 
 
@@ -46,15 +47,19 @@ class Block(nn.Module):
         self.attention_norm = nn.LayerNorm(shape.width, bias=False)
         self.attention = Attention(shape)
         self.mlp_norm = nn.LayerNorm(shape.width, bias=False)
-        self.up = nn.Linear(shape.width, hidden)
+        self.up = nn.Linear(shape.width, hidden, bias=shape.mlp_bias)
         self.act: nn.Module = nn.GELU() if shape.activation == "gelu" else nn.ReLU()
-        self.down = nn.Linear(hidden, shape.width)
+        self.down = nn.Linear(hidden, shape.width, bias=shape.mlp_bias)
+        self.fused = False
+        """Whether `up` and a ReLU are one kernel: see `raised.py`."""
 
     def forward(
         self, x: Tensor, shared: SharedBias | None = None, cut: Cut | None = None, layer: int = 0
     ) -> Tensor:
         x = x + self.attention(self.attention_norm(x), shared, cut, layer)
-        return x + self.down(self.act(self.up(self.mlp_norm(x))))  # type: ignore[no-any-return]
+        rows = self.mlp_norm(x)
+        raised = raise_rows(rows, self.up) if self.fused else self.act(self.up(rows))
+        return x + self.down(raised)  # type: ignore[no-any-return]
 
 
 class Feedback(nn.Module):
@@ -124,6 +129,7 @@ class Transformer(nn.Module):
         for block in self.blocks:
             assert isinstance(block, Block)
             block.attention.way = way
+            block.fused = way == "fused" and self.shape.activation == "relu"
         self.padded, self.stream = padded or self.shape.rows, stream
         return self
 

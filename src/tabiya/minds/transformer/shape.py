@@ -65,6 +65,9 @@ class TransformerShape:
     mlp_ratio: float = 4.0
     """Hidden width of the feed-forward part, as a multiple of `width`."""
     activation: Literal["gelu", "relu"] = "gelu"
+    """With "relu" and the fused way, the product and its activation are one kernel."""
+    mlp_bias: bool = True
+    """The two products of the feed-forward part have biases, whose gradients cost a pass each."""
     flipped: bool = True
     """The board turned to the side to move, pieces own or the other's; otherwise as White sees it."""
     pieces: Literal["13", "added", "separate"] = "13"
