@@ -32,6 +32,7 @@ MADE_UP: dict[str, Any] = {
         # 10 positions in 0.02 s (the median): 2 ms each.
         "value-5": {
             "teacher": "T",
+            "chunk": 1000,
             "positions": 10,
             "bytes": 20,
             "core_seconds": [0.01, 0.02, 0.09],
@@ -40,6 +41,7 @@ MADE_UP: dict[str, Any] = {
         # 36 ms each, 100 bytes each.
         "moves-6": {
             "teacher": "T",
+            "chunk": 50,
             "positions": 5,
             "bytes": 500,
             "core_seconds": [0.18],
@@ -47,6 +49,7 @@ MADE_UP: dict[str, Any] = {
         },
         "moves-12": {
             "teacher": "T",
+            "chunk": 10,
             "positions": 2,
             "bytes": 180,
             "core_seconds": [7.2],
@@ -124,6 +127,10 @@ def test_the_tables_show_prices_and_divide_them() -> None:
     assert (
         "| 2.5 million positions: all-move labels, depth 6 | 25 h | 2.5 h | 1.5 min |  |  |  |"
         in extrapolated
+    )
+    assert extrapolated[-1] == (
+        "Chunks that 1,000 cores finish in a second: 500 of value labels, depth 5, "
+        "556 of all-move labels, depth 6, 27.8 of all-move labels, depth 12."
     )
     streamed = "48 billion evaluations: one pass of `nnue`, positions streamed from disk"
     assert f"| {streamed} |  |  |  | 1.33 h | 10 min | 1.25 min |" in extrapolated

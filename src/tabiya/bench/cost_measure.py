@@ -165,6 +165,7 @@ def measure_labels(
         "teacher": name,
         "depth": kind.depth,
         "all_moves": kind.all_moves,
+        "chunk": teaching.chunk,
         "positions": len(packed),
         "scores": len(scores),
         "bytes": target.stat().st_size,

@@ -37,7 +37,7 @@ GAMES = {
 }
 TRAINING = {
     "resnet": "`resnet`",
-    "transformer": "`transformer`, second passes among them",
+    "transformer": "`transformer`, with its second passes",
     "nnue": "`nnue`, positions on the GPU",
     "nnue-streamed": "`nnue`, positions streamed from disk",
 }
@@ -136,7 +136,7 @@ def tables(measured: dict[str, Any]) -> dict[str, str]:
         "measured costs": "\n\n".join(
             [_labels(measured), _games(measured), _training(measured), _source(measured)]
         ),
-        "extrapolated costs": "\n\n".join([_whole(measured), _lasting(measured)]),
+        "extrapolated costs": "\n\n".join([_whole(measured), _lasting(measured), _handed_out(measured)]),
     }
 
 
@@ -218,6 +218,14 @@ def _lasting(measured: dict[str, Any]) -> str:
         found.append([price.name, *cores, *gpus])
     heads = [*(_many(number, "core") for number in CORES), *(_many(number, "GPU") for number in GPUS)]
     return table(["work", *heads], found)
+
+
+def _handed_out(measured: dict[str, Any]) -> str:
+    """What the driver of many cores has to keep up with."""
+    units, most = label_units(measured), max(CORES)
+    chunks = {name: most / (measured["labels"][name]["chunk"] * unit.seconds) for name, unit in units.items()}
+    words = ", ".join(f"{rounded(rate)} of {LABELS.get(name, name)}" for name, rate in chunks.items())
+    return f"Chunks that {most:,} cores finish in a second: {words}."
 
 
 def _many(number: int, what: str) -> str:
