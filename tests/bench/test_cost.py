@@ -75,10 +75,10 @@ MADE_UP: dict[str, Any] = {
     # 1 µs and 48 bytes each.
     "extraction": {"positions": 1000, "bytes": 48_000, "core_seconds": [0.001], "wall_seconds": [9]},
     "training": {
-        "resnet": {"file": "r.json", "positions_per_second": [1.0, 50_000.0, 90_000.0]},
-        "transformer": {"file": "t.json", "positions_per_second": [25_000.0]},
-        "nnue": {"file": "n.json", "positions_per_second": [30_000_000.0]},
-        "nnue-streamed": {"file": "n.json", "positions_per_second": [10_000_000.0]},
+        "resnet": {"file": "r.json", "network": "N", "positions_per_second": [1.0, 50_000.0, 90_000.0]},
+        "transformer": {"file": "t.json", "network": "N", "positions_per_second": [25_000.0]},
+        "nnue": {"file": "n.json", "network": "N", "positions_per_second": [30_000_000.0]},
+        "nnue-streamed": {"file": "n.json", "network": "N", "positions_per_second": [10_000_000.0]},
     },
 }
 
@@ -122,6 +122,7 @@ def test_the_tables_show_prices_and_divide_them() -> None:
     assert (
         "| `nnue` against itself, 10,000 nodes a move | 4 | 1.8 | 0.5 | 2 MB |" in written["measured costs"]
     )
+    assert "| `resnet` | N | `results/r.json` | 50,000 | 5.56 |" in written["measured costs"]
     extrapolated = written["extrapolated costs"].splitlines()
     assert "| 2.5 million positions: all-move labels, depth 6 | 25 |  | 250 MB |" in extrapolated
     assert (

@@ -206,12 +206,23 @@ def read_training(results: Path) -> dict[str, Any]:
             kept = json.loads((results / file).read_text(encoding="utf-8"))
             found[name] = {
                 "file": file,
+                "network": _network(kept),
                 "rates": rates,
                 "positions_per_second": list(map(float, kept[rates])),
             }
         except (OSError, ValueError, KeyError, TypeError):
             raise UserError(
-                f"{results / file} has no {rates}, which `tabiya train CONFIG --speed` measures on a GPU: "
+                f"{results / file} has no {rates}, which is measured on a GPU: "
                 "name the folder that has it with --results"
             ) from None
     return found
+
+
+def _network(kept: dict[str, Any]) -> str:
+    """What was trained, as far as the record says it."""
+    shape = kept.get("shape")
+    if isinstance(shape, dict):
+        return f"{shape['blocks']} blocks of {shape['channels']} channels"
+    if shape:
+        return " → ".join([kept["features"], *(str(width) for width in shape if width)])
+    return f"{kept['parameters'] / 1e6:.1f} million parameters"

@@ -174,13 +174,16 @@ def _training(measured: dict[str, Any]) -> str:
     rows = [
         [
             TRAINING.get(name, name),
+            measured["training"][name]["network"],
             f"`results/{measured['training'][name]['file']}`",
             f"{rate:,.0f}",
             rounded(BILLION / rate / HOUR),
         ]
         for name, rate in training_rates(measured).items()
     ]
-    return table(["training", "measured", "positions a second", "GPU-hours per billion positions"], rows)
+    return table(
+        ["training", "network", "measured", "positions a second", "GPU-hours per billion positions"], rows
+    )
 
 
 def _source(measured: dict[str, Any]) -> str:
