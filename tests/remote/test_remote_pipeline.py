@@ -20,6 +20,7 @@ pytest.importorskip("onnxruntime")
 
 from tabiya import _core
 from tabiya.cli import main
+from tabiya.data.labels import load_move_labels
 from tabiya.errors import UserError
 from tabiya.learn.checkpoint import newest_checkpoint
 from tabiya.learn.log import read_log
@@ -30,6 +31,7 @@ from tabiya.remote.job import Job
 from tabiya.roster import open_player
 
 ROOT = Path(__file__).resolve().parents[2]
+FAKE = ROOT / "tests" / "data" / "fake_teacher.py"
 TOY = ROOT / "configs" / "pipeline-toy.toml"
 
 
@@ -73,16 +75,30 @@ def wait_for(happens: Callable[[], object], process: subprocess.Popen[str]) -> N
         time.sleep(0.02)
 
 
-def test_a_phase_goes_on_without_its_connection_and_its_network_comes_home(
-    server, here: Path, tmp_path: Path, capsys
-):
-    # A Python that does not end while we look, however fast the machine.
+def held_python(tmp_path: Path) -> tuple[Path, Path]:
+    """A Python that does not end while we look, however fast the machine, and the file that holds it."""
     waits, held = tmp_path / "python", tmp_path / "held"
     waits.write_text(
         f'#!/bin/sh\n{sys.executable} "$@"\ncode=$?\nwhile [ -e {held} ]; do sleep 0.1; done\nexit $code\n'
     )
     waits.chmod(0o755)
     held.touch()
+    return waits, held
+
+
+def cut_once(server, process: subprocess.Popen[str]) -> None:
+    """The server drops every connection it has; one is taken up again."""
+    cut = server.connections()
+    assert cut
+    for connection in cut:
+        os.kill(connection, signal.SIGKILL)
+    wait_for(lambda: set(server.connections()) - set(cut), process)
+
+
+def test_a_phase_goes_on_without_its_connection_and_its_network_comes_home(
+    server, here: Path, tmp_path: Path, capsys
+):
+    waits, held = held_python(tmp_path)
     where = ["--remote-dir", str(tmp_path / "there"), "--remote-python", str(waits)]
     command = ["pipeline", "a", "toy.toml", *server.options, *where]
     training = tmp_path / "there/files/runs/pipeline-toy/a/train"
@@ -91,10 +107,7 @@ def test_a_phase_goes_on_without_its_connection_and_its_network_comes_home(
         wait_for(lambda: newest_checkpoint(training), first)
         session = (tmp_path / "there/job/pid").read_text()
         # The server drops the connection, which is taken up again; then the one who asked is killed.
-        cut = server.connections()
-        for connection in cut:
-            os.kill(connection, signal.SIGKILL)
-        wait_for(lambda: set(server.connections()) - set(cut), first)
+        cut_once(server, first)
     finally:
         first.kill()
         held.unlink()
@@ -120,6 +133,54 @@ def test_a_phase_goes_on_without_its_connection_and_its_network_comes_home(
     assert report["complete"]
     assert main([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == report
+
+
+def test_labels_and_self_play_are_made_there_and_the_next_phase_builds_on_them(
+    server, here: Path, tmp_path: Path, capsys
+):
+    text = TOY.read_text().replace('command = "stockfish"', f'command = "{sys.executable} {FAKE}"')
+    (here / "toy.toml").write_text(text.replace("iterations = 3", "iterations = 1"))
+    work, away = here / "runs/pipeline-toy", tmp_path / "there/files/runs/pipeline-toy"
+    assert main(["pipeline", "a", "toy.toml", "--json"]) == 0
+
+    # Phase b there, on what phase a made here; the connection is lost once the teacher has spoken.
+    waits, held = held_python(tmp_path)
+    where = [*server.options, "--remote-dir", str(tmp_path / "there"), "--remote-python", str(waits)]
+    asking = begun(["pipeline", "b", "toy.toml", *where])
+    try:
+        wait_for(lambda: (away / "b/hard.moves").exists(), asking)
+        cut_once(server, asking)
+    except BaseException:
+        asking.kill()
+        raise
+    finally:
+        held.unlink()
+    said = asking.communicate(timeout=300)[0]
+    assert asking.returncode == 0, said
+    assert "trying again" in said
+    assert "play it: tabiya play human resnet:runs/pipeline-toy/b" in said
+    asked = json.loads((work / "b/hard.moves.json").read_text())
+    assert asked["teacher"] == "Fake Teacher 1"
+    labels = load_move_labels(work / "b/labels.moves")[0]
+    assert 0 < len(labels) <= asked["labelled"]
+    assert not (here / "runs/pipeline-toy/c").exists()
+
+    # Phase c there, on what came home of phase b.
+    capsys.readouterr()
+    assert main(["pipeline", "c", "toy.toml", *where, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["complete"]
+    gained = load_move_labels(work / "c/1/gained.moves")[0]
+    assert len(load_move_labels(work / "c/1/labels.moves")[0]) == len(labels) + len(gained)
+    with open_player("resnet:runs/pipeline-toy") as player:
+        assert player.play(_core.Board(), Limit()).move in _core.Board().legal_moves()
+
+    # Nothing is left to do here, for either of them.
+    for phase in ("b", "c"):
+        assert main(["pipeline", phase, "toy.toml", "--json"]) == 0
+        here_too = json.loads(capsys.readouterr().out)
+        assert here_too["complete"]
+    assert here_too == report
 
 
 def test_what_is_wrong_there_is_one_sentence_here(server, here: Path, tmp_path: Path, capsys):

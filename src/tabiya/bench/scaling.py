@@ -1,27 +1,36 @@
 """What an executor costs: its throughput beside that of this machine's threads, and its overhead a unit.
 
-    python -m tabiya.bench.scaling --on ray --workers 2
+    python -m tabiya.bench.scaling --on ray --workers 2 --teacher stockfish --out FILE --write-docs
 
-Both executors do the same units with the same number of workers, in turns, so
-that whatever else the machine does hits both. Workers are started and warmed
-up before the clock runs; how long that took is told apart.
+Both executors do the same units with the same number of workers, in turns, the
+order changing every time, so that whatever else the machine does hits both. A
+ratio is taken in each turn; the median counts, the least and the most are told.
+Workers are started and warmed up before the clock runs; how long that took is
+told apart.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import statistics
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tabiya import _core
+from tabiya.arena.provenance import provenance
+from tabiya.bench.doc_tables import rounded, table, write_tables
 from tabiya.cli.common import print_json
 from tabiya.data.teaching import Chunk, Pupils, Teaching
 from tabiya.errors import UserError
+from tabiya.files import write_json
 from tabiya.protocols.engine_path import engine_command
 from tabiya.scale.choice import executor_from
 from tabiya.scale.executor import Crew, Executor, Hire, Worker
@@ -29,7 +38,8 @@ from tabiya.scale.local import LOCAL
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 DEPTH = 5
-"""Of a unit that only computes: some tenths of a second."""
+"""Of a unit that only computes."""
+PAGE = "docs/scaling.md"
 
 
 class Counter(Worker[int, int]):
@@ -74,36 +84,63 @@ def jobs(units: int, teacher: str | None, nodes: int) -> list[Job]:
 
 def measure(on: str, workers: int, rounds: int, wanted: Sequence[Job]) -> dict[str, Any]:
     """For each job: start-up, seconds and rate of both executors ("local", "there"), and their ratio."""
-    figures: dict[str, Any] = {"on": on, "workers": workers, "rounds": rounds}
+    figures: dict[str, Any] = {
+        "question": f"What does --on {on} cost beside the threads of this machine?",
+        "on": on,
+        "workers": workers,
+        "rounds": rounds,
+        "load_average": round(os.getloadavg()[0], 2),
+        "jobs": {},
+        **provenance(),
+    }
     with executor_from(on) as other:
         for job in wanted:
-            figures[job.name] = _compare(job, {"local": LOCAL, "there": other}, workers, rounds)
+            figures["jobs"][job.name] = _compare(job, {"local": LOCAL, "there": other}, workers, rounds)
     return figures
 
 
 def _compare(job: Job, executors: dict[str, Executor], workers: int, rounds: int) -> dict[str, Any]:
     seconds: dict[str, list[float]] = {name: [] for name in executors}
     starts: dict[str, list[float]] = {name: [] for name in executors}
-    for _ in range(rounds):
-        for name, executor in executors.items():
+    for turn in range(rounds):
+        for name in list(executors)[:: 1 if turn % 2 == 0 else -1]:
             began = time.perf_counter()
-            with executor.crew(job.hire, workers) as crew:
+            with executors[name].crew(job.hire, workers) as crew:
                 _work(crew, [*job.units[:workers]])
                 warm = time.perf_counter()
                 _work(crew, job.units)
                 seconds[name].append(time.perf_counter() - warm)
             starts[name].append(warm - began)
-    middle = {name: statistics.median(times) for name, times in seconds.items()}
-    here, there = middle.values()
     return {
         "units": len(job.units),
         "counted": job.counted,
         "start_seconds": {name: round(statistics.median(times), 3) for name, times in starts.items()},
-        "seconds": {name: round(value, 4) for name, value in middle.items()},
-        "rate": {name: round(job.amount / value, 1) for name, value in middle.items()},
-        "throughput_ratio": round(here / there, 4),
-        "overhead_ms_per_unit": round(1000 * workers * (there - here) / len(job.units), 4),
+        **compared(job.amount, len(job.units), workers, seconds["local"], seconds["there"]),
     }
+
+
+def compared(
+    amount: int, units: int, workers: int, local: Sequence[float], there: Sequence[float]
+) -> dict[str, Any]:
+    """Rates, and turn by turn the ratio of throughput and what a unit costs a worker more there.
+
+    >>> found = compared(100, 10, 2, [1.0, 1.0, 1.0], [1.25, 1.0, 2.0])
+    >>> found["throughput_ratio"], found["overhead_ms_per_unit"]
+    ({'median': 0.8, 'least': 0.5, 'most': 1.0}, {'median': 50.0, 'least': 0.0, 'most': 200.0})
+    """
+    turns = list(zip(local, there, strict=True))
+    seconds = {"local": list(local), "there": list(there)}
+    return {
+        "seconds": {name: [round(value, 4) for value in times] for name, times in seconds.items()},
+        "rate": {name: round(amount / statistics.median(times), 1) for name, times in seconds.items()},
+        "throughput_ratio": _spread([here / away for here, away in turns]),
+        "overhead_ms_per_unit": _spread([1000 * workers * (away - here) / units for here, away in turns]),
+    }
+
+
+def _spread(values: Sequence[float]) -> dict[str, float]:
+    found = {"median": statistics.median(values), "least": min(values), "most": max(values)}
+    return {name: round(value, 4) for name, value in found.items()}
 
 
 def _work(crew: Crew[Any, Any], units: Sequence[Any]) -> None:
@@ -111,32 +148,94 @@ def _work(crew: Crew[Any, Any], units: Sequence[Any]) -> None:
     assert done == len(units)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Throughput of an executor over that of this machine.")
+NAMES = {"empty": "empty", "perft": f"perft of {DEPTH} plies", "labels": "a chunk of labels"}
+
+
+def tables(figures: dict[str, Any]) -> dict[str, str]:
+    """The table of docs/scaling.md, by its mark there."""
+    on, rows = figures["on"], []
+    for name, job in figures["jobs"].items():
+        ratio, overhead = job["throughput_ratio"], job["overhead_ms_per_unit"]
+        rows.append(
+            [
+                NAMES.get(name, name),
+                f"{job['units']:,}",
+                *(f"{rounded(job['rate'][where])} {job['counted']}/s" for where in ("local", "there")),
+                f"{100 * ratio['median']:.1f} % ({100 * ratio['least']:.1f} to {100 * ratio['most']:.1f})",
+                f"{overhead['median']:.2f} ({overhead['least']:.2f} to {overhead['most']:.2f})",
+            ]
+        )
+    heads = [
+        "unit",
+        "units a turn",
+        "`local`",
+        f"`{on}`",
+        f"throughput of `{on}`",
+        "overhead a unit, ms of a worker",
+    ]
+    machine = figures["machine"]
+    source = (
+        f"{figures['workers']} workers on {machine['cores']} cores ({machine['processor']}), "
+        f"{figures['rounds']} turns, {figures['date']}, "
+        f"load average {figures['load_average']:g} at the start."
+    )
+    return {"executor costs": f"{table(heads, rows)}\n\n{source}"}
+
+
+def read_figures(path: Path) -> dict[str, Any]:
+    """Figures of an earlier run."""
+    try:
+        figures: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        tables(figures)
+    except (ValueError, KeyError, TypeError, OSError):
+        raise UserError(
+            f"{path} holds no figures, as `python -m tabiya.bench.scaling --out FILE` writes"
+        ) from None
+    return figures
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tabiya.bench.scaling",
+        description="Throughput of an executor over that of this machine.",
+    )
     parser.add_argument("--on", default="ray", metavar="WHERE", help="ray or ray:ADDRESS (ray)")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="of each (2)")
-    parser.add_argument("--units", type=int, default=64, metavar="N", help="of each job and round (64)")
-    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="the median counts (3)")
+    parser.add_argument("--units", type=int, default=64, metavar="N", help="of each job and turn (64)")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="turns, the median counts (5)")
     parser.add_argument("--teacher", metavar="CMD", help="also chunks of labels by this engine")
     parser.add_argument("--nodes", type=int, default=5000, metavar="N", help="of the teacher (5000)")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    args = parser.parse_args()
+    parser.add_argument("--from", dest="file", metavar="FILE", help="measure nothing, read these figures")
+    parser.add_argument("--out", metavar="FILE", help="also write them, such as results/scaling-ray.json")
+    parser.add_argument("--write-docs", action="store_true", help="put the table into the page")
+    parser.add_argument("--page", default=PAGE, metavar="FILE", help=f"the page ({PAGE})")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON, not the table")
+    args = parser.parse_args(words)
     try:
-        figures = measure(args.on, args.workers, args.rounds, jobs(args.units, args.teacher, args.nodes))
+        _run(args)
     except UserError as error:
-        parser.exit(2, f"{error}\n")
+        print(f"tabiya: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _run(args: argparse.Namespace) -> None:
+    for option in ("workers", "units", "rounds", "nodes"):
+        if getattr(args, option) < 1:
+            raise UserError(f"--{option} must be at least 1, got {getattr(args, option)}")
+    if args.file is not None:
+        figures = read_figures(Path(args.file))
+    else:
+        figures = measure(args.on, args.workers, args.rounds, jobs(args.units, args.teacher, args.nodes))
+    if args.out:
+        write_json(Path(args.out), figures)
+    if args.write_docs:
+        write_tables(Path(args.page), tables(figures))
     if args.json:
         print_json(figures)
-        return
-    for name in ("empty", "perft", "labels"):
-        if name in figures:
-            job = figures[name]
-            rates = f"{job['rate']['local']:,.0f} on local, {job['rate']['there']:,.0f} on {figures['on']}"
-            print(
-                f"{name}: {job['counted']} a second {rates}: {100 * job['throughput_ratio']:.1f} %, "
-                f"{job['overhead_ms_per_unit']:.2f} ms of a worker more for each unit"
-            )
+    else:
+        print(*tables(figures).values())
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
