@@ -43,6 +43,25 @@ def test_opinions_follow_the_moves_on_the_board(server, visit):
     page.locator(".opinion[data-mind=resnet] b", has_text="a3").wait_for()
 
 
+def test_an_answer_given_up_half_way_is_no_answer(server, visit):
+    page = visit(server.url).page
+    page.get_by_role("button", name="Start a new game").wait_for()
+    outcome = """async (name) => {
+      const { ask } = await import("/static/api.js");
+      const real = window.fetch;
+      const fault = new DOMException("given up", name);
+      const broken = { ok: true, status: 200, json: () => Promise.reject(fault) };
+      window.fetch = () => Promise.resolve(broken);
+      try {
+        return await ask("minds").then(() => "an answer", (error) => `${error.name}: ${error.message}`);
+      } finally {
+        window.fetch = real;
+      }
+    }"""
+    assert page.evaluate(outcome, "AbortError") == "AbortError: given up"
+    assert page.evaluate(outcome, "SyntaxError") == "Error: The server's answer could not be read."
+
+
 def test_opinions_of_an_impossible_position_are_a_sentence(server, visit):
     page = visit(f"{server.url}#opinions").page
     page.locator(".opinion[data-mind=resnet] b").wait_for()

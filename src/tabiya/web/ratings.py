@@ -48,6 +48,8 @@ def overview(archive: Archive) -> dict[str, Any]:
             )
     for entries in found.values():
         entries.sort(key=lambda each: (str(each.get("date") or ""), each["name"]), reverse=True)
+    # A list of many who could be rated says more than one in which somebody beat everybody.
+    found["lists"].sort(key=lambda each: -sum(line["rating"] is not None for line in each["players"]))
     return found
 
 

@@ -7,7 +7,7 @@ import { h, percent, replace } from "./dom.js";
 import { Moves } from "./moves.js";
 
 const number = (value) => (value === null || value === undefined ? "" : Math.round(value).toLocaleString("en"));
-const ends = (pair) => (Array.isArray(pair) ? pair.map((end) => (end === null ? "∞" : number(end))).join(" to ") : "");
+const ends = (pair) => (Array.isArray(pair) && pair.some((end) => end !== null) ? pair.map((end) => (end === null ? "∞" : number(end))).join(" to ") : "");
 
 function table(head, rows) {
   return h("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": head[0] }, h("table", { class: "grid-table" },
