@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
 import re
 from pathlib import Path
 
@@ -179,6 +181,49 @@ def test_everything_has_a_name_a_role_and_enough_contrast(server, visit, dark):
         if name in ("opinions", "why"):
             page.locator("[data-mind=resnet] .bar").wait_for()
         assert page.evaluate(FAULTS) == [], name
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """axe-core, as a package for Playwright brings it."""
+    found = importlib.util.find_spec("axe_playwright_python")
+    if found is None or found.origin is None:
+        reason = "axe-playwright-python is not installed"
+        if os.environ.get("CI"):
+            pytest.fail(f"{reason}, and CI installs it")
+        pytest.skip(reason)
+    return Path(found.origin).with_name("axe.min.js").read_text(encoding="utf-8")
+
+
+def serious(page, axe):
+    """What axe-core calls serious or critical on the page as it stands."""
+    page.evaluate(f"() => {{ {axe} }}")
+    found = page.evaluate("() => axe.run()")["violations"]
+    return [
+        f"{fault['id']}: {fault['nodes'][0]['html'][:120]}"
+        for fault in found
+        if fault["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1440, False)])
+def test_axe_finds_no_serious_fault_on_any_page(server, visit, axe, width, dark):
+    page = visit(server.url, width=width, dark=dark).page
+    faults = {}
+    for name in PAGES:
+        page.goto(f"{server.url}#{name}")
+        page.locator(f".page.{name} h1").wait_for(state="attached")
+        if name in ("opinions", "why"):
+            page.locator("[data-mind=resnet] .bar").wait_for()
+        faults[name] = serious(page, axe)
+    assert faults == {name: [] for name in PAGES}
+
+
+def test_axe_finds_a_fault_that_is_there(server, visit, axe):
+    page = visit(server.url).page
+    page.get_by_role("button", name="Start a new game").wait_for()
+    page.evaluate("() => document.querySelector('main').append(document.createElement('button'))")
+    assert any(fault.startswith("button-name") for fault in serious(page, axe))
 
 
 def test_the_search_for_faults_finds_them(server, visit):
