@@ -96,7 +96,7 @@ def test_a_heat_map_and_its_sentences_are_drawn_from_the_lens(serve, visit):
     def explain(player, board):
         return {
             "move": "d1d8",
-            "squares": {"g8": 0.5, "d1": 0.25, "a1": 0.0},
+            "squares": {"g8": 0.5, "d1": 0.25, "a8": 0.1, "a1": 0.0},
             "pairs": [{"from": "d1", "to": "d8", "weight": 0.4}],
             "claims": [
                 {"text": "The king has no way out.", "intervention": "without h7", "holds": True},
@@ -110,7 +110,10 @@ def test_a_heat_map_and_its_sentences_are_drawn_from_the_lens(serve, visit):
     page.get_by_label("Look into").select_option("turing")
     page.get_by_role("button", name="Ask why").click()
     page.locator(".claims li", has_text="no way out").wait_for()
-    assert page.locator(".square.hot").count() == 2
+    assert page.locator(".square.hot").count() == 3
+    # Also on the edge, where squares have names: the heat lies under the piece.
+    below = "cell => getComputedStyle(cell, '::before').zIndex"
+    assert square(page, "a8").evaluate(below) == square(page, "g8").evaluate(below) == "auto"
     assert square(page, "g8").evaluate("cell => cell.style.getPropertyValue('--heat')") == "1"
     assert "falls" in page.locator(".claims li", has_text="hanging").get_attribute("class")
 
