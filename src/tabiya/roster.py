@@ -30,6 +30,9 @@ KINDS: dict[str, tuple[str, str]] = {
     "xboard": ("tabiya.protocols.engines", "an outside xboard engine: xboard:/path/to/engine"),
 }
 
+NAMED_BY_THEMSELVES = ("human", "uci", "xboard")
+"""Kinds that take `name=` as an option of their own."""
+
 
 def open_player(text: str) -> Player:
     """The player that `text` names, ready to play."""
@@ -40,6 +43,9 @@ def open_player(text: str) -> Player:
         raise PlayerError(f"unknown player {name.kind!r}{hint}")
     module = importlib.import_module(KINDS[name.kind][0])
     bound = name.options.pop(bounded.SETTING, None)
+    if name.kind not in NAMED_BY_THEMSELVES:
+        # What the games call it is the arena's business; a mind has no such option.
+        name.options.pop("name", None)
     limit = None if bound is None else bounded.read_bound(bound)
     player = module.open_player(name)
     assert isinstance(player, Player)

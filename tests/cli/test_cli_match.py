@@ -123,3 +123,10 @@ def test_two_strengths_of_stockfish(stockfish: str, capsys: pytest.CaptureFixtur
     assert [again[key] for key in ("wins", "elo", "elo_95", "los")] == [
         result[key] for key in ("wins", "elo", "elo_95", "los")
     ]
+
+
+def test_a_mind_may_be_given_a_name_for_the_games(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["random?name=one", "random?name=other", "--games", "2", "--depth", "1", "--max-moves", "3"]
+    assert main(["match", *words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["players"] == ["one", "other"]

@@ -61,6 +61,14 @@ def test_the_newest_rating_list_has_the_last_word(capsys, tmp_path):
     assert "812 (804 to 822)" in capsys.readouterr().out
 
 
+def test_a_tournament_s_own_result_is_read(capsys, tmp_path):
+    (tmp_path / "rating-list").mkdir()
+    players = [{"name": "turing", "rating": 1100.0, "rating_95": [1050.0, 1150.0]}]
+    content = {"kind": "tournament", "ratings": {"players": players}}
+    (tmp_path / "rating-list" / "result.json").write_text(json.dumps(content))
+    assert minds(capsys, "--results", str(tmp_path))["turing"]["rating"] == 1100.0
+
+
 def test_other_files_among_the_results_are_left_alone(capsys, tmp_path):
     for name, text in {
         "a.json": "not json",

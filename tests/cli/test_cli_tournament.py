@@ -57,3 +57,64 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(
     captured = capsys.readouterr()
     assert sentence in captured.err
     assert captured.err.count("\n") == 1
+
+
+LIST = """\
+out = "list"
+depth = 1
+max_moves = 5
+games = 4
+[[players]]
+name = "anchor"
+player = "random?Seed=1"
+anchor = 500
+within = 400
+[[players]]
+name = "other"
+player = "random"
+within = 400
+"""
+
+
+def test_a_list_from_a_file_is_played_until_it_is_sharp_and_goes_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("list.toml").write_text(LIST)
+    assert main(["tournament", "--config", "list.toml", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result == json.loads(Path("list/result.json").read_text())
+    assert {line["name"] for line in result["ratings"]["players"]} == {"anchor", "other"}
+    assert main(["tournament", "--config", "list.toml"]) == 0
+    assert "known" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words", "sentence"),
+    [
+        ("depth = 1", "dpeth = 1", [], "did you mean 'depth'?"),
+        ('"other"', '"anchor"', [], "the same name"),
+        ("within = 400", "within = 0", [], "wider than 0"),
+        ("", "", ["random"], "stand in the file"),
+        ('out = "list"', 'out = "list"\ntake = ["no.pgn"]', [], "no file no.pgn"),
+    ],
+)
+def test_a_mistake_in_the_file_of_a_list_is_one_sentence(
+    old: str, new: str, words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("list.toml").write_text(LIST.replace(old, new))
+    assert main(["tournament", *words, "--config", "list.toml"]) == 2
+    captured = capsys.readouterr()
+    assert sentence in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_the_list_that_is_shipped_has_minds_simple_players_and_anchors_at_their_intervals() -> None:
+    from tabiya.cli.tournament_config import ListConfig
+    from tabiya.learn.config import load_config
+
+    config = load_config(Path(__file__).parents[2] / "configs" / "rating-list.toml", ListConfig)
+    within = {player.name: player.within for player in config.players}
+    assert {"resnet", "transformer", "nnue", "genetic", "turing", "montecarlo", "random"} <= set(within)
+    simple = ("turing", "montecarlo", "random")
+    assert all(reach <= (75 if name in simple else 30) for name, reach in within.items())
+    assert sum(player.anchor is not None for player in config.players) >= 6

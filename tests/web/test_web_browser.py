@@ -12,7 +12,6 @@ import pytest
 
 LADDER = "6k1/8/R7/1R6/8/8/8/K7 w - - 0 1"
 PROMOTION = "8/P6k/8/8/8/8/8/K7 w - - 0 1"
-EXAMPLE_GENOME = "tests/minds/genetic/example.txt"
 
 
 def square(page, name):
@@ -66,10 +65,11 @@ def table(server, visit):
     return visit(server.url)
 
 
-@pytest.mark.parametrize("mind", ["resnet", "genetic", "turing", "montecarlo", "random"])
-def test_a_whole_game_against_each_mind_by_clicks(serve, visit, mind, request):
-    genome = request.config.rootpath / EXAMPLE_GENOME
-    page = visit(serve(minds={"genetic": f"genetic:{genome}", "resnet": "resnet"}).url).page
+@pytest.mark.parametrize(
+    "mind", ["resnet", "transformer", "nnue", "genetic", "turing", "montecarlo", "random"]
+)
+def test_a_whole_game_against_each_mind_by_clicks(serve, visit, mind):
+    page = visit(serve(minds={"resnet": "resnet"}).url).page
     begin(page, mind=mind, start=LADDER)
     status(page, "Your turn")
     click_move(page, "b5", "b7")
@@ -81,6 +81,32 @@ def test_a_whole_game_against_each_mind_by_clicks(serve, visit, mind, request):
         "check" in (square(page, "g8").get_attribute("class") or "")
         or page.locator(".square.check").count() == 1
     )
+
+
+@pytest.mark.parametrize("mind", ["resnet", "transformer", "nnue", "genetic"])
+def test_a_whole_game_from_the_first_move_to_the_last(serve, visit, mind):
+    """By clicks on whatever is offered, until one side is mated, it is a draw, or forty moves are played."""
+    page = visit(serve(minds={"resnet": "resnet"}).url).page
+    begin(page, mind=mind)
+    for made in range(0, 80, 2):
+        page.locator(".status", has_text="Your turn").or_(
+            page.locator(".status", has_text=re.compile("1-0|0-1|1/2"))
+        ).wait_for()
+        if "Your turn" not in page.locator(".status").inner_text():
+            break
+        for name in names_of(page.locator(".square.movable")):
+            square(page, name).click()
+            targets = page.locator(".square.target")
+            if targets.count():
+                targets.first.click()
+                break
+        if page.locator("dialog.promotion").count():
+            page.get_by_role("button", name="white queen").click()
+        page.locator(".moves .san").nth(made).wait_for()
+    if page.locator(".status", has_text="Your turn").count():
+        page.get_by_role("button", name="Resign").click()
+    page.locator(".status", has_text=re.compile("1-0|0-1|1/2")).wait_for()
+    assert page.locator(".problem:visible").count() == 0
 
 
 def test_dots_mark_the_legal_moves_and_only_those(table):

@@ -83,6 +83,46 @@ def test_any_game_of_a_list_can_be_played_through(serve, tmp_path):
         assert server.get(f"/api/results/game/{key}?number={wrong}").status in (400, 404)
 
 
+def test_a_list_longer_than_a_leaf_is_leafed_through_to_its_last_game(serve, tmp_path, monkeypatch):
+    monkeypatch.setattr("tabiya.web.ratings.MOST_LISTED_GAMES", 3)
+    rating_list(tmp_path / "list")
+    (tmp_path / "list" / "games.pgn").write_text("\n".join([GAMES] * 4))
+    server = serve(tmp_path)
+    key = server.get("/api/results/ratings").json["lists"][0]["key"]
+    numbers = []
+    for start in (0, 3, 6):
+        answer = server.get(f"/api/results/games/{key}?number={start}").json
+        assert answer["total"] == 8
+        numbers += [game["number"] for game in answer["games"]]
+    assert numbers == list(range(8))
+    last = server.get(f"/api/results/game/{key}?number=7").json
+    assert (last["white"], [each["san"] for each in last["moves"]]) == ("turing", ["d4"])
+
+
+def test_games_that_came_along_compressed_are_played_through_too(serve, tmp_path):
+    from tabiya.reports.rating_table import keep_games
+
+    rating_list(tmp_path / "list")
+    keep_games(tmp_path / "list" / "games.pgn", tmp_path / "list" / "games.pgn.bz2")
+    (tmp_path / "list" / "games.pgn").unlink()
+    server = serve(tmp_path)
+    found = server.get("/api/results/ratings").json["lists"][0]
+    assert found["games_at_hand"]
+    game = server.get(f"/api/results/game/{found['key']}?number=0").json
+    assert game["moves"][-1]["san"] == "Qxf7#"
+
+
+def test_an_anchor_is_shown_as_one_with_what_its_games_say(serve, tmp_path):
+    rating_list(tmp_path / "list")
+    path = tmp_path / "list" / "result.json"
+    content = json.loads(path.read_text())
+    content["ratings"]["players"][0] |= {"anchor": True, "as_if_free_95": [1640, 1720]}
+    path.write_text(json.dumps(content))
+    (found,) = serve(tmp_path).get("/api/results/ratings").json["lists"]
+    assert found["players"][0]["anchor"] is True
+    assert found["players"][0]["as_if_free_95"] == [1640, 1720]
+
+
 def test_a_list_whose_games_stayed_behind_says_so(serve, tmp_path):
     rating_list(tmp_path / "list")
     (tmp_path / "list" / "games.pgn").unlink()

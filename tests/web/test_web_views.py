@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
 import re
 from pathlib import Path
 
@@ -43,6 +45,25 @@ def test_opinions_follow_the_moves_on_the_board(server, visit):
     page.locator(".opinion[data-mind=resnet] b", has_text="a3").wait_for()
 
 
+def test_an_answer_given_up_half_way_is_no_answer(server, visit):
+    page = visit(server.url).page
+    page.get_by_role("button", name="Start a new game").wait_for()
+    outcome = """async (name) => {
+      const { ask } = await import("/static/api.js");
+      const real = window.fetch;
+      const fault = new DOMException("given up", name);
+      const broken = { ok: true, status: 200, json: () => Promise.reject(fault) };
+      window.fetch = () => Promise.resolve(broken);
+      try {
+        return await ask("minds").then(() => "an answer", (error) => `${error.name}: ${error.message}`);
+      } finally {
+        window.fetch = real;
+      }
+    }"""
+    assert page.evaluate(outcome, "AbortError") == "AbortError: given up"
+    assert page.evaluate(outcome, "SyntaxError") == "Error: The server's answer could not be read."
+
+
 def test_opinions_of_an_impossible_position_are_a_sentence(server, visit):
     page = visit(f"{server.url}#opinions").page
     page.locator(".opinion[data-mind=resnet] b").wait_for()
@@ -75,7 +96,7 @@ def test_a_heat_map_and_its_sentences_are_drawn_from_the_lens(serve, visit):
     def explain(player, board):
         return {
             "move": "d1d8",
-            "squares": {"g8": 0.5, "d1": 0.25, "a1": 0.0},
+            "squares": {"g8": 0.5, "d1": 0.25, "a8": 0.1, "a1": 0.0},
             "pairs": [{"from": "d1", "to": "d8", "weight": 0.4}],
             "claims": [
                 {"text": "The king has no way out.", "intervention": "without h7", "holds": True},
@@ -89,7 +110,10 @@ def test_a_heat_map_and_its_sentences_are_drawn_from_the_lens(serve, visit):
     page.get_by_label("Look into").select_option("turing")
     page.get_by_role("button", name="Ask why").click()
     page.locator(".claims li", has_text="no way out").wait_for()
-    assert page.locator(".square.hot").count() == 2
+    assert page.locator(".square.hot").count() == 3
+    # Also on the edge, where squares have names: the heat lies under the piece.
+    below = "cell => getComputedStyle(cell, '::before').zIndex"
+    assert square(page, "a8").evaluate(below) == square(page, "g8").evaluate(below) == "auto"
     assert square(page, "g8").evaluate("cell => cell.style.getPropertyValue('--heat')") == "1"
     assert "falls" in page.locator(".claims li", has_text="hanging").get_attribute("class")
 
@@ -160,6 +184,49 @@ def test_everything_has_a_name_a_role_and_enough_contrast(server, visit, dark):
         if name in ("opinions", "why"):
             page.locator("[data-mind=resnet] .bar").wait_for()
         assert page.evaluate(FAULTS) == [], name
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """axe-core, as a package for Playwright brings it."""
+    found = importlib.util.find_spec("axe_playwright_python")
+    if found is None or found.origin is None:
+        reason = "axe-playwright-python is not installed"
+        if os.environ.get("CI"):
+            pytest.fail(f"{reason}, and CI installs it")
+        pytest.skip(reason)
+    return Path(found.origin).with_name("axe.min.js").read_text(encoding="utf-8")
+
+
+def serious(page, axe):
+    """What axe-core calls serious or critical on the page as it stands."""
+    page.evaluate(f"() => {{ {axe} }}")
+    found = page.evaluate("() => axe.run()")["violations"]
+    return [
+        f"{fault['id']}: {fault['nodes'][0]['html'][:120]}"
+        for fault in found
+        if fault["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1440, False)])
+def test_axe_finds_no_serious_fault_on_any_page(server, visit, axe, width, dark):
+    page = visit(server.url, width=width, dark=dark).page
+    faults = {}
+    for name in PAGES:
+        page.goto(f"{server.url}#{name}")
+        page.locator(f".page.{name} h1").wait_for(state="attached")
+        if name in ("opinions", "why"):
+            page.locator("[data-mind=resnet] .bar").wait_for()
+        faults[name] = serious(page, axe)
+    assert faults == {name: [] for name in PAGES}
+
+
+def test_axe_finds_a_fault_that_is_there(server, visit, axe):
+    page = visit(server.url).page
+    page.get_by_role("button", name="Start a new game").wait_for()
+    page.evaluate("() => document.querySelector('main').append(document.createElement('button'))")
+    assert any(fault.startswith("button-name") for fault in serious(page, axe))
 
 
 def test_the_search_for_faults_finds_them(server, visit):

@@ -83,7 +83,9 @@ class Campaign:
         store: Store,
         open_player: OpenPlayer,
         executor: Executor = LOCAL,
+        openings: int = 1,
     ) -> None:
+        """`openings`: how many to have ready where the fixtures are only drawn while playing."""
         self.plan = plan
         self.fixtures = list(fixtures)
         self.store = store
@@ -91,7 +93,7 @@ class Campaign:
         self.entrants = entrants(plan.players)
         self.own_names: dict[str, str] = store.earlier_result().get("engines") or {}
         """What the players call themselves."""
-        count = 1 + max((fixture.opening for fixture in self.fixtures), default=0)
+        count = max(openings, 1 + max((fixture.opening for fixture in self.fixtures), default=0))
         self._event = Event(
             entrants=self.entrants,
             openings=plan.book.openings(count, plan.seed),
@@ -105,13 +107,17 @@ class Campaign:
         """Play what is not in the store yet; `go_on` hears of each game and may end it all."""
         missing = [fixture for fixture in self.fixtures if fixture.number not in self.store.games]
         if missing:
-            play_all(
-                self._event,
-                missing,
-                lambda record: go_on(self.store.append(self._pgn(record))),
-                self._opened,
-                self._executor,
-            )
+            self.draw(missing, go_on)
+
+    def draw(self, fixtures: Iterable[Fixture], go_on: Callable[[StoredGame], bool]) -> None:
+        """Play these; each is drawn when somebody is free to play it, after the games before it were kept."""
+        play_all(
+            self._event,
+            fixtures,
+            lambda record: go_on(self.store.append(self._pgn(record))),
+            self._opened,
+            self._executor,
+        )
 
     def _opened(self, index: int, name: str) -> None:
         self.own_names[self.entrants[index].name] = name

@@ -50,7 +50,7 @@ def game_to_pgn(
         "Termination": record.ending,
         "GameEnd": record.reason,
     }
-    head = "\n".join(f'[{name} "{_escaped(value)}"]' for name, value in tags.items() if value)
+    head = "\n".join(f'[{name} "{escaped(value)}"]' for name, value in tags.items() if value)
     words = " ".join([*_movetext(start, record), f"{{{_comment(record.reason)}}}", record.result])
     body = textwrap.fill(words, WIDTH, break_long_words=False, break_on_hyphens=False)
     return f"{head}\n\n{body.replace(_GLUE, ' ')}\n\n"
@@ -104,7 +104,8 @@ def _said(played: PlayedMove, white: bool) -> str:
     return " ".join(parts).replace(" ", _GLUE)
 
 
-def _escaped(value: str) -> str:
+def escaped(value: str) -> str:
+    """A text as it stands between the quotation marks of a tag."""
     return " ".join(value.split()).replace("\\", "\\\\").replace('"', '\\"')
 
 

@@ -101,7 +101,7 @@ class Store:
         with open(self.pgn, "rb") as stream:
             data = stream.read()
         whole = 0
-        for chunk in _whole_games(data):
+        for chunk in whole_games(data):
             try:
                 game = StoredGame(chunk.decode("utf-8"))
             except (ValueError, UnicodeDecodeError):
@@ -196,7 +196,7 @@ def _lock(folder: Path) -> int:
     return descriptor
 
 
-def _whole_games(data: bytes) -> Iterator[bytes]:
+def whole_games(data: bytes) -> Iterator[bytes]:
     """The games up to the first that lacks its end: a game is tags, a blank line, moves, a blank line."""
     begin = 0
     while True:

@@ -24,7 +24,7 @@ from tabiya.player import OpenPlayer
 from tabiya.scale.executor import Executor
 from tabiya.scale.local import LOCAL
 
-Form: TypeAlias = Literal["round-robin", "gauntlet"]
+Form: TypeAlias = Literal["round-robin", "gauntlet", "ladder"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def run_tournament(
             return True
 
         campaign.play(go_on)
-        result = _result(plan, campaign, form, fixed, store.pgn)
+        result = tournament_result(plan, campaign, form, fixed)
         store.finish(store.games, result)
         return result
 
@@ -118,9 +118,10 @@ def cross_table(names: list[str], results: list[PlayedResult]) -> list[dict[str,
     return rows
 
 
-def _result(
-    plan: Plan, campaign: Campaign, form: Form, anchors: Mapping[str, float], pgn: Path
+def tournament_result(
+    plan: Plan, campaign: Campaign, form: Form, anchors: Mapping[str, float]
 ) -> dict[str, Any]:
+    """All that result.json says of the games that are in the campaign's folder."""
     results = campaign.played()
     ratings = rating_list(results, anchors)
     order = [player.name for player in ratings.players]
@@ -137,7 +138,7 @@ def _result(
         **campaign.endings(campaign.store.games),
         "engines": campaign.own_names or None,
         "verdict": f"{best.name} leads the list" if best else "no games were played",
-        "pgn": str(pgn),
+        "pgn": str(campaign.store.pgn),
         "settings": plan.settings("tournament", form=form),
         **provenance(),
     }

@@ -47,7 +47,7 @@ Tabiya, a laboratory of chess minds.
   tabiya uci turing                    put a player into your chess program
   tabiya match turing random           two players, an honest Elo
   tabiya eval puzzles turing --puzzles FILE   strength on tactical puzzles
-  tabiya data extract GAMES.pgn.zst    games to training positions
+  tabiya data extract GAMES.pgn --out DIR     games to training positions
   tabiya --help                        everything else
 """
 

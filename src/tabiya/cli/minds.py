@@ -52,14 +52,16 @@ def measured_ratings(folder: Path) -> dict[str, dict[str, Any]]:
     """The ratings by player in the rating lists under `folder`; the newest list has the last word.
 
     A rating list is a JSON file with `players`, each with a `name` and a
-    `rating`, as `tabiya tournament` writes it. Other files are none of ours.
+    `rating`, under `ratings` as `tabiya tournament` writes it or at its top.
+    Other files are none of ours.
     """
     found: dict[str, dict[str, Any]] = {}
     files = [path for path in folder.rglob("*.json") if path.is_file()]
     for path in sorted(files, key=lambda path: (path.stat().st_mtime, str(path))):
         try:
-            players = json.loads(path.read_text(encoding="utf-8"))["players"]
-        except (OSError, ValueError, KeyError, TypeError):
+            content = json.loads(path.read_text(encoding="utf-8"))
+            players = content.get("ratings", content)["players"]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
         for player in players if isinstance(players, list) else ():
             if not isinstance(player, dict) or not isinstance(player.get("name"), str):

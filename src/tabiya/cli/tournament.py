@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from tabiya.cli.arena_options import DEFAULT_OUT, add_arena_arguments, anchors_from, plan_from
 from tabiya.cli.common import executor_of, print_json, progress
+from tabiya.errors import UserError
 
 if TYPE_CHECKING:
+    from tabiya.arena.ladder import LadderStatus
     from tabiya.arena.tournament import Form, TournamentStatus
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("players", nargs="+", metavar="PLAYER", help="two or more players")
+    parser.add_argument("players", nargs="*", metavar="PLAYER", help="two or more players")
+    parser.add_argument(
+        "--config", metavar="FILE", help="a list from a file, played until it is sharp enough"
+    )
     add_arena_arguments(parser, "games of each pairing")
     parser.add_argument("--gauntlet", action="store_true", help="the first player against each of the others")
     parser.add_argument(
@@ -27,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.config is not None:
+        return _run_list(args)
     from tabiya.arena.tournament import run_tournament, tournament_fixtures
     from tabiya.roster import open_player
 
@@ -57,16 +64,74 @@ def run(args: argparse.Namespace) -> int:
                 watch=watch,
             )
         except KeyboardInterrupt:
-            if seen:
-                print(f"tabiya: {seen} games are kept in {folder}; the same command goes on", file=sys.stderr)
+            _kept(seen, folder)
             raise
-    if args.json:
+    return _show(result, folder, args.json)
+
+
+def _run_list(args: argparse.Namespace) -> int:
+    """`--config`: the players, the pace and the intervals come from a file."""
+    from tabiya.arena.ladder import Contender, run_ladder
+    from tabiya.cli.tournament_config import ListConfig
+    from tabiya.learn.config import load_config
+    from tabiya.roster import open_player
+
+    if args.players or args.gauntlet or args.anchor or args.pgn:
+        raise UserError("with --config the players and all about them stand in the file")
+    config = load_config(args.config, ListConfig)
+    options = config.options(args)
+    plan = plan_from(options, [player.spec() for player in config.players])
+    contenders = [
+        Contender(
+            name=one.name,
+            within=one.within,
+            anchor=one.anchor,
+            guess=1500.0 if one.guess is None else one.guess,
+        )
+        for one in config.players
+    ]
+    aliases = {other: one.name for one in config.players for other in one.also}
+    folder, seen = Path(options.out), 0
+    with executor_of(args) as executor, progress("rating list", None, unit="games") as meter:
+
+        def watch(status: LadderStatus) -> None:
+            nonlocal seen
+            meter.describe(f"{status.open} players to be known better, {status.last}")
+            meter.advance(status.games - seen)
+            seen = status.games
+
+        try:
+            result = run_ladder(
+                plan,
+                contenders,
+                folder,
+                open_player,
+                take=[Path(path) for path in config.take],
+                aliases=aliases,
+                executor=executor,
+                watch=watch,
+            )
+        except KeyboardInterrupt:
+            _kept(seen, folder)
+            raise
+    return _show(result, folder, args.json)
+
+
+def _kept(games: int, folder: Path) -> None:
+    if games:
+        print(f"tabiya: {games} games are kept in {folder}; the same command goes on", file=sys.stderr)
+
+
+def _show(result: dict[str, Any], folder: Path, as_json: bool) -> int:
+    if as_json:
         print_json(result)
-    else:
-        print(f"{result['games']} games")
-        print(rating_lines(result["ratings"]))
-        print(_table(result["cross_table"]))
-        print(f"  games {result['pgn']}, result {folder / 'result.json'}")
+        return 0
+    print(f"{result['games']} games")
+    print(rating_lines(result["ratings"]))
+    print(_table(result["cross_table"]))
+    if result["form"] == "ladder":
+        print(f"  {result['verdict']}")
+    print(f"  games {result['pgn']}, result {folder / 'result.json'}")
     return 0
 
 
@@ -78,10 +143,12 @@ def rating_lines(ratings: dict[str, Any]) -> str:
         rating = "     ?" if player["rating"] is None else f"{player['rating']:6.0f}"
         low, high = ("no bound" if end is None else f"{end:.0f}" for end in player["rating_95"])
         interval = "anchor" if player["anchor"] else f"{low} to {high}"
+        if player.get("as_if_free") is not None:
+            interval = f"anchor, plays {player['as_if_free']:.0f}"
         spread = player["anchor_spread"]
         apart = f"  anchors say {spread[0]:.0f} to {spread[1]:.0f}" if spread and not player["anchor"] else ""
         lines.append(
-            f"{place:3} {player['name']:<{width}} {rating}  {interval:<16} {player['games']:5} games "
+            f"{place:3} {player['name']:<{width}} {rating}  {interval:<18} {player['games']:5} games "
             f"{100 * player['score_share']:5.1f} %{apart}"
         )
     low, high = ratings["white_advantage_95"]

@@ -180,7 +180,7 @@ class Page:
         archive = self.archive
         answers: dict[str, Callable[[], dict[str, Any]]] = {
             "ratings": lambda: ratings.overview(archive),
-            "games": lambda: ratings.games_of(archive, key),
+            "games": lambda: ratings.games_of(archive, key, number or 0),
             "game": lambda: ratings.game_of(archive, key, number or 0),
             "training": lambda: training.overview(archive),
             "curves": lambda: training.curves(archive, key),

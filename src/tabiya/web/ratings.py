@@ -6,11 +6,16 @@ Read from the JSON files that `tabiya tournament`, `match`, `eval` and
 
 from __future__ import annotations
 
+import io
+import re
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import chess.pgn
 
+from tabiya.files import open_text
 from tabiya.web import limits
 from tabiya.web.archive import Archive, key_of, read_object
 from tabiya.web.positions import line, replayed
@@ -29,7 +34,7 @@ def overview(archive: Archive) -> dict[str, Any]:
         about = {
             "key": key_of(path),
             "name": archive.name(path),
-            "games_at_hand": _games_file(path).is_file(),
+            "games_at_hand": _games_file(path) is not None,
         }
         about |= {name: value.get(name) for name in ("question", "verdict", "date", "commit", "games")}
         players = _rated_players(value)
@@ -43,7 +48,12 @@ def overview(archive: Archive) -> dict[str, Any]:
             )
     for entries in found.values():
         entries.sort(key=lambda each: (str(each.get("date") or ""), each["name"]), reverse=True)
+    # A list of many who could be rated says more than one in which somebody beat everybody.
+    found["lists"].sort(key=lambda each: -sum(line["rating"] is not None for line in each["players"]))
     return found
+
+
+_LINE = ("name", "rating", "rating_95", "games", "score_share", "anchor", "as_if_free", "as_if_free_95")
 
 
 def _rated_players(value: dict[str, Any]) -> list[dict[str, Any]]:
@@ -52,7 +62,7 @@ def _rated_players(value: dict[str, Any]) -> list[dict[str, Any]]:
     if not isinstance(players, list):
         return []
     return [
-        {name: each.get(name) for name in ("name", "rating", "rating_95", "games", "score_share", "anchored")}
+        {name: each.get(name) for name in _LINE}
         for each in players
         if isinstance(each, dict) and isinstance(each.get("name"), str) and "rating" in each
     ]
@@ -68,34 +78,27 @@ def _plain(figures: dict[str, Any]) -> dict[str, Any]:
     return {name: each for name, each in figures.items() if type(each) in (int, float)}
 
 
-def _games_file(result: Path) -> Path:
-    return result.with_name("games.pgn")
+def _games_file(result: Path) -> Path | None:
+    """The games beside a result: as they were played, or the smaller file that comes along."""
+    for name in ("games.pgn", "games.pgn.bz2"):
+        if result.with_name(name).is_file():
+            return result.with_name(name)
+    return None
 
 
-def games_of(archive: Archive, key: str) -> dict[str, Any]:
-    """The games of a result: who played, how it ended."""
-    found: list[dict[str, Any]] = []
-    with _opened(archive, key) as stream:
-        while len(found) < MOST_LISTED_GAMES:
-            headers = chess.pgn.read_headers(stream)
-            if headers is None:
-                break
-            names = ("White", "Black", "Result", "Round")
-            found.append(
-                {name.lower(): headers.get(name, "?")[:80] for name in names} | {"number": len(found)}
-            )
-    return {"games": found, "most": MOST_LISTED_GAMES}
+def games_of(archive: Archive, key: str, start: int = 0) -> dict[str, Any]:
+    """Some of the games of a result, from the one with this number on: who played, how it ended."""
+    games = _games(archive, key)
+    shown = [game.about | {"number": at} for at, game in enumerate(games)][start : start + MOST_LISTED_GAMES]
+    return {"games": shown, "most": MOST_LISTED_GAMES, "total": len(games)}
 
 
 def game_of(archive: Archive, key: str, number: int) -> dict[str, Any]:
     """One game of a result, to be played through."""
-    if not 0 <= number < MOST_LISTED_GAMES:
+    games = _games(archive, key)
+    if not 0 <= number < len(games):
         raise Refusal("there is no such game in this file", 404)
-    with _opened(archive, key) as stream:
-        for _ in range(number):
-            if not chess.pgn.skip_game(stream):
-                break
-        game = chess.pgn.read_game(stream)
+    game = chess.pgn.read_game(io.StringIO(games[number].text))
     if game is None:
         raise Refusal("there is no such game in this file", 404)
     if game.errors:
@@ -110,10 +113,38 @@ def game_of(archive: Archive, key: str, number: int) -> dict[str, Any]:
     }
 
 
-def _opened(archive: Archive, key: str) -> TextIO:
+@dataclass(frozen=True)
+class _Game:
+    """A game of a file, not yet read further than its tags."""
+
+    about: dict[str, str]
+    text: str
+
+
+def _games(archive: Archive, key: str) -> tuple[_Game, ...]:
     path = _games_file(archive.find(".json", key))
-    if not path.is_file():
+    if path is None:
         raise Refusal("the games of this result are not here: they are too many to come along", 404)
-    if path.stat().st_size > limits.LARGEST_FILE:
-        raise Refusal("the games of this result are too many for the page: open the PGN in a chess program")
-    return path.open(encoding="utf-8", errors="replace")
+    state = path.stat()
+    if state.st_size > limits.LARGEST_FILE:
+        raise Refusal(_TOO_MANY)
+    return _games_in(path, state.st_mtime_ns, state.st_size)
+
+
+_TOO_MANY = "the games of this result are too many for the page: open the PGN in a chess program"
+
+
+@lru_cache(maxsize=2)
+def _games_in(path: Path, _time: int, _size: int) -> tuple[_Game, ...]:
+    """The games of a file, cut apart at their tags; kept while people leaf through them."""
+    with open_text(path) as stream:
+        text = stream.read(limits.LARGEST_FILE + 1)
+    if len(text) > limits.LARGEST_FILE:
+        raise Refusal(_TOO_MANY)
+    found = []
+    for piece in re.split(r"\n\s*\n(?=\[\w+ \")", text):
+        if piece.strip():
+            tags = dict(re.findall(r'^\[(\w+)\s+"(.*)"\]\s*$', piece, re.MULTILINE))
+            names = ("White", "Black", "Result", "Round")
+            found.append(_Game({name.lower(): tags.get(name, "?")[:80] for name in names}, piece))
+    return tuple(found)

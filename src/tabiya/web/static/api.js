@@ -24,7 +24,11 @@ export async function ask(path, body, signal) {
     if (error.name === "AbortError") throw error;
     throw new Problem("The server cannot be reached; trying again.", 0);
   }
-  const value = await answer.json().catch(() => ({ error: "The server's answer could not be read." }));
+  const value = await answer.json().catch((error) => {
+    // Given up while the answer was arriving: that is no answer, and nobody waits for it.
+    if (error.name === "AbortError") throw error;
+    throw new Problem("The server's answer could not be read.", answer.status);
+  });
   if (!answer.ok) throw new Problem(sentence(value.error ?? "That did not work."), answer.status);
   return value;
 }

@@ -53,6 +53,7 @@ export async function mount(root) {
       cards.append(card);
       ask("opinion", { mind: { name: mind.name }, fen: asked.fen, moves: asked.moves }, signal)
         .then((opinion) => {
+          if (signal.aborted) return;
           opinions[mind.name] = opinion;
           show(card, mind, opinion, asked.position.white_to_move);
           part();

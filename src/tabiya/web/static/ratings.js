@@ -7,7 +7,7 @@ import { h, percent, replace } from "./dom.js";
 import { Moves } from "./moves.js";
 
 const number = (value) => (value === null || value === undefined ? "" : Math.round(value).toLocaleString("en"));
-const ends = (pair) => (Array.isArray(pair) ? pair.map((end) => (end === null ? "∞" : number(end))).join(" to ") : "");
+const ends = (pair) => (Array.isArray(pair) && pair.some((end) => end !== null) ? pair.map((end) => (end === null ? "∞" : number(end))).join(" to ") : "");
 
 function table(head, rows) {
   return h("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": head[0] }, h("table", { class: "grid-table" },
@@ -24,14 +24,19 @@ export async function mount(root) {
     ? h("button", { type: "button", onclick: () => list(entry) }, "Games")
     : h("small", {}, "games not at hand"));
 
-  async function list(entry) {
+  async function list(entry, start = 0) {
     try {
-      const answer = await ask(`results/games/${entry.key}`);
+      const answer = await ask(`results/games/${entry.key}?number=${start}`);
       const select = h("select", { onchange: () => play(entry, select.value) }, answer.games.map((game) =>
-        h("option", { value: game.number }, `${game.white} – ${game.black} ${game.result}`)));
-      replace(viewer, h("h2", {}, `Games of ${entry.name}`), h("label", {}, "Game ", select), h("div", { class: "shown" }));
+        h("option", { value: game.number }, `${game.round} ${game.white} – ${game.black} ${game.result}`)));
+      const leaf = (name, at, there) => h("button", { type: "button", disabled: !there, onclick: () => list(entry, at) }, name);
+      const last = start + answer.games.length;
+      const leaves = answer.total > answer.most ? h("p", { class: "buttons" },
+        leaf("Earlier games", start - answer.most, start > 0), leaf("Later games", last, last < answer.total),
+        h("small", {}, `${number(start + 1)} to ${number(last)} of ${number(answer.total)}`)) : null;
+      replace(viewer, h("h2", {}, `Games of ${entry.name}`), h("label", {}, "Game ", select), leaves, h("div", { class: "shown" }));
       viewer.scrollIntoView({ block: "start" });
-      if (answer.games.length) await play(entry, 0);
+      if (answer.games.length) await play(entry, answer.games[0].number);
     } catch (error) {
       replace(viewer, h("p", { class: "problem", role: "alert" }, error.message));
     }
@@ -56,7 +61,8 @@ export async function mount(root) {
   const lists = found.lists.map((each) => h("section", {},
     h("h2", {}, each.question ?? each.name), h("p", {}, each.verdict ?? "", " ", games(each)),
     table(["Player", "Rating", "95 %", "Games", "Score"], each.players.map((player) => [
-      player.name + (player.anchored ? " (anchor)" : ""), number(player.rating), ends(player.rating_95), number(player.games),
+      player.name + (player.anchor ? " (anchor)" : ""), number(player.rating),
+      player.anchor ? (player.as_if_free_95 ? `plays ${ends(player.as_if_free_95)}` : "given") : ends(player.rating_95), number(player.games),
       player.score_share === null || player.score_share === undefined ? "" : percent(player.score_share)]))));
   const matches = found.matches.length ? [h("h2", {}, "Matches"), table(["Match", "Elo", "95 %", "Games", "+ = −", ""], found.matches.map((each) => [
     h("div", {}, h("strong", {}, each.players.join(" – ")), h("br"), h("small", {}, each.verdict ?? each.question ?? "")),
