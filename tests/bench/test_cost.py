@@ -178,6 +178,7 @@ def test_a_page_is_written_from_a_file(tmp_path: Path, capsys: pytest.CaptureFix
         "Before\n" + "".join(f"<!-- {m} -->\nold\n<!-- end of {m} -->\n" for m in marks) + "After\n"
     )
     words = ["--from", str(costs), "--out", str(costs), "--write-docs", "--page", str(page), "--json"]
+    words += ["--results", str(tmp_path / "nowhere")]
     assert main(words) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(costs.read_text()) == priced(MADE_UP)
     written = page.read_text()
@@ -216,3 +217,13 @@ def test_a_page_without_marks_is_left_as_it_is(tmp_path: Path) -> None:
     assert page.read_text() == "nothing here\n"
     with pytest.raises(UserError, match="no page "):
         write_tables(tmp_path / "none.md", {})
+
+
+def test_rates_of_training_are_read_anew_with_old_figures(tmp_path: Path) -> None:
+    costs, page = tmp_path / "costs.json", tmp_path / "page.md"
+    costs.write_text(json.dumps(MADE_UP))
+    assert main(["--from", str(costs), "--out", str(costs), "--results", str(ROOT / "results")]) == 0
+    found = json.loads(costs.read_text())
+    assert found["training"] == read_training(ROOT / "results") != MADE_UP["training"]
+    assert found["labels"] == MADE_UP["labels"]
+    assert not page.exists()

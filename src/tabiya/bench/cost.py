@@ -161,7 +161,12 @@ def main(words: Sequence[str] | None = None) -> int:
         value = getattr(usual, name.replace("-", "_"))
         parser.add_argument(f"--{name}", type=int, default=value, metavar="N", help=f"{what} ({value})")
     parser.add_argument("--results", default="results", metavar="DIR", help="rates of training (results)")
-    parser.add_argument("--from", dest="file", metavar="FILE", help="measure nothing, read these figures")
+    parser.add_argument(
+        "--from",
+        dest="file",
+        metavar="FILE",
+        help="measure nothing, read these figures; training's rates come from --results",
+    )
     parser.add_argument("--out", metavar="FILE", help="also write the figures, such as results/costs.json")
     parser.add_argument("--write-docs", action="store_true", help="put the tables into the page")
     parser.add_argument("--page", default=PAGE, metavar="FILE", help=f"the page ({PAGE})")
@@ -178,6 +183,9 @@ def main(words: Sequence[str] | None = None) -> int:
 def _run(args: argparse.Namespace) -> None:
     if args.file is not None:
         figures = read_costs(Path(args.file))
+        if Path(args.results).is_dir():
+            # Rates of training are nobody's measurement here: the newest count.
+            figures = priced(figures | {"training": read_training(Path(args.results))})
     else:
         effort = Effort(**{name: getattr(args, name) for name in asdict(Effort())})
         pgn = None if args.pgn is None else Path(args.pgn)

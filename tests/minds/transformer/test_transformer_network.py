@@ -14,6 +14,7 @@ from tabiya import _core  # noqa: E402
 from tabiya.errors import UserError  # noqa: E402
 from tabiya.minds.transformer.attention import Cut  # noqa: E402
 from tabiya.minds.transformer.network import Transformer, parameter_count  # noqa: E402
+from tabiya.minds.transformer.raised import raise_rows  # noqa: E402
 from tabiya.minds.transformer.shape import TransformerShape, Wire  # noqa: E402
 from tabiya.minds.transformer.tokens import tokens_of  # noqa: E402
 
@@ -30,6 +31,7 @@ VARIANTS = {
     "separate fromto": {"pieces": "separate", "policy": "fromto", "value": "squares", "flipped": False},
     "bare": {"rights_head": False, "refinement": False},
     "refined from cls": {"refined_from": "cls", "activation": "relu"},
+    "no mlp bias": {"mlp_bias": False, "activation": "relu"},
     "feedback": {"feedback": (Wire(from_block=2, to_block=1, cycles=2),)},
 }
 
@@ -186,3 +188,20 @@ def test_blanking_everything_with_and_without_renormalising():
     # With the weights summing to one, every row gathers the same thing: what CLS has to say.
     assert torch.allclose(caught[0], caught[0][:, :1].expand_as(caught[0]), atol=1e-5)
     assert (caught[1].norm(dim=-1) < caught[0].norm(dim=-1)).all()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_relu_inside_its_product_gives_the_values_and_gradients_of_both(bias: bool):
+    torch.manual_seed(1)
+    layer = torch.nn.Linear(16, 64, bias=bias)
+    rows, given = torch.randn(3, 5, 16, requires_grad=True), torch.randn(3, 5, 64)
+    inputs = [rows, *layer.parameters()]
+    plain, one = torch.relu(layer(rows)), raise_rows(rows, layer)
+    assert torch.allclose(plain, one)
+    assert bool((one == 0).any())
+    for expected, got in zip(
+        torch.autograd.grad(plain, inputs, given), torch.autograd.grad(one, inputs, given), strict=True
+    ):
+        assert torch.allclose(expected, got, atol=1e-5)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert raise_rows(rows, layer).dtype == torch.bfloat16
