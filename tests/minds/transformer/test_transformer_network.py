@@ -203,5 +203,3 @@ def test_a_relu_inside_its_product_gives_the_values_and_gradients_of_both(bias: 
         torch.autograd.grad(plain, inputs, given), torch.autograd.grad(one, inputs, given), strict=True
     ):
         assert torch.allclose(expected, got, atol=1e-5)
-    with torch.autocast("cpu", torch.bfloat16):
-        assert raise_rows(rows, layer).dtype == torch.bfloat16
