@@ -54,6 +54,11 @@ class Server:
         self._process.terminate()
         self._process.wait(30)
 
+    @property
+    def process(self) -> int:
+        """Its number, for those who want to know its size."""
+        return self._process.pid
+
     def ask(self, method: str, path: str, body: Any = None) -> bytes:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)
         try:
