@@ -92,8 +92,8 @@ KERNEL = """
 import torch
 from tabiya.minds.transformer.kernel import board_attention
 torch.manual_seed(0)
-qkv = torch.randn(3, 37, 3, 2, 16, requires_grad=True)
-bias = torch.randn(2, 37, 37, requires_grad=True)
+qkv = torch.randn(3, 85, 3, 2, 16, requires_grad=True)
+bias = torch.randn(2, 85, 85, requires_grad=True)
 q, k, v = (qkv[:, :, each].transpose(1, 2) for each in range(3))
 plain = ((q @ k.transpose(-2, -1) * 0.25 + bias).softmax(-1) @ v).transpose(1, 2)
 fused = board_attention(qkv, bias, 0.25)

@@ -21,6 +21,8 @@ import triton
 import triton.language as tl
 from torch import Tensor, library
 
+from tabiya.errors import UserError
+
 
 class Launch(NamedTuple):
     """How a kernel is divided; the figures are the fastest of those tried on an H200."""
@@ -34,6 +36,9 @@ class Launch(NamedTuple):
     """Programs among which the boards of a batch are shared, for each head and part of the rows."""
 
 
+MOST = 64
+"""Rows at the other end of attention that are taken at once; the rest is taken beside them, so that 85
+rows are computed as 96 and not as 128."""
 FORWARD = Launch(part=32, warps=2, stages=3, programs=128)
 QUERIES = Launch(part=16, warps=2, stages=3, programs=32)
 KEYS = Launch(part=32, warps=2, stages=2, programs=64)
@@ -50,31 +55,42 @@ def _forward(
     scale,
     heads: tl.constexpr,
     size: tl.constexpr,
-    block: tl.constexpr,
+    most: tl.constexpr,
+    rest: tl.constexpr,
     part: tl.constexpr,
 ):
     head = tl.program_id(0)
     i = tl.program_id(2) * part + tl.arange(0, part)
-    j = tl.arange(0, block)
+    j = tl.arange(0, most)
+    last = most + tl.arange(0, rest)
     c = tl.arange(0, size)
-    pairs = (i < rows)[:, None] & (j < rows)[None, :]
-    own = tl.load(bias + (head * rows + i[:, None]) * rows + j[None, :], mask=pairs, other=0.0)
-    own = tl.where((j < rows)[None, :], own.to(tl.float32), -1e30)
+    here = (i < rows)[:, None]
+    there = (last < rows)[None, :]
+    at = bias + (head * rows + i[:, None]) * rows
+    own = tl.load(at + j[None, :], mask=here, other=0.0).to(tl.float32)
+    own_last = tl.load(at + last[None, :], mask=here & there, other=0.0).to(tl.float32)
+    own_last = tl.where(there, own_last, -1e30)
     width = heads * size
     for board in range(tl.program_id(1), boards, tl.num_programs(1)):
         start = qkv + tl.cast(board, tl.int64) * rows * 3 * width + head * size
         mine = i[:, None] * 3 * width + c[None, :]
-        all_of_it = j[:, None] * 3 * width + c[None, :]
-        q = tl.load(start + mine, mask=(i < rows)[:, None], other=0.0)
-        k = tl.load(start + width + all_of_it, mask=(j < rows)[:, None], other=0.0)
-        v = tl.load(start + 2 * width + all_of_it, mask=(j < rows)[:, None], other=0.0)
+        theirs = width + j[:, None] * 3 * width + c[None, :]
+        theirs_last = width + last[:, None] * 3 * width + c[None, :]
+        q = tl.load(start + mine, mask=here, other=0.0)
+        k = tl.load(start + theirs)
+        v = tl.load(start + width + theirs)
+        k_last = tl.load(start + theirs_last, mask=(last < rows)[:, None], other=0.0)
+        v_last = tl.load(start + width + theirs_last, mask=(last < rows)[:, None], other=0.0)
         scores = tl.dot(q, tl.trans(k)) * scale + own
-        top = tl.max(scores, 1)
+        scores_last = tl.dot(q, tl.trans(k_last)) * scale + own_last
+        top = tl.maximum(tl.max(scores, 1), tl.max(scores_last, 1))
         raised = tl.exp(scores - top[:, None])
-        total = tl.sum(raised, 1)
-        made = tl.dot((raised / total[:, None]).to(v.dtype), v)
+        raised_last = tl.exp(scores_last - top[:, None])
+        total = tl.sum(raised, 1) + tl.sum(raised_last, 1)
+        made = tl.dot(raised.to(v.dtype), v) + tl.dot(raised_last.to(v.dtype), v_last)
+        made = made / total[:, None]
         to = out + tl.cast(board, tl.int64) * rows * width + head * size + i[:, None] * width + c[None, :]
-        tl.store(to, made.to(out.dtype.element_ty), mask=(i < rows)[:, None])
+        tl.store(to, made.to(out.dtype.element_ty), mask=here)
         tl.store(lse + (board * heads + head) * rows + i, top + tl.log(total), mask=i < rows)
 
 
@@ -92,41 +108,54 @@ def _backward_queries(
     scale,
     heads: tl.constexpr,
     size: tl.constexpr,
-    block: tl.constexpr,
+    most: tl.constexpr,
+    rest: tl.constexpr,
     part: tl.constexpr,
 ):
     """The gradients of some queries and of their bias; and, for the keys, each row's mean gradient."""
     head = tl.program_id(0)
     i = tl.program_id(2) * part + tl.arange(0, part)
-    j = tl.arange(0, block)
+    j = tl.arange(0, most)
+    last = most + tl.arange(0, rest)
     c = tl.arange(0, size)
-    pairs = (i < rows)[:, None] & (j < rows)[None, :]
-    own = tl.load(bias + (head * rows + i[:, None]) * rows + j[None, :], mask=pairs, other=0.0).to(tl.float32)
+    here = (i < rows)[:, None]
+    both = here & (last < rows)[None, :]
+    at = bias + (head * rows + i[:, None]) * rows
+    # Rows that only fill up have no weight: they must not multiply an infinity with a gradient of zero.
+    own = tl.load(at + j[None, :], mask=here, other=-1e30).to(tl.float32)
+    own_last = tl.load(at + last[None, :], mask=both, other=-1e30).to(tl.float32)
     width = heads * size
-    summed = tl.zeros((part, block), tl.float32)
+    summed = tl.zeros((part, most), tl.float32)
+    summed_last = tl.zeros((part, rest), tl.float32)
     for board in range(tl.program_id(1), boards, tl.num_programs(1)):
         offset = tl.cast(board, tl.int64) * rows * 3 * width + head * size
         mine = i[:, None] * 3 * width + c[None, :]
-        all_of_it = j[:, None] * 3 * width + c[None, :]
-        q = tl.load(qkv + offset + mine, mask=(i < rows)[:, None], other=0.0)
-        k = tl.load(qkv + offset + width + all_of_it, mask=(j < rows)[:, None], other=0.0)
-        v = tl.load(qkv + offset + 2 * width + all_of_it, mask=(j < rows)[:, None], other=0.0)
+        theirs = offset + width + j[:, None] * 3 * width + c[None, :]
+        theirs_last = offset + width + last[:, None] * 3 * width + c[None, :]
+        q = tl.load(qkv + offset + mine, mask=here, other=0.0)
+        k = tl.load(qkv + theirs)
+        v = tl.load(qkv + width + theirs)
+        k_last = tl.load(qkv + theirs_last, mask=(last < rows)[:, None], other=0.0)
+        v_last = tl.load(qkv + width + theirs_last, mask=(last < rows)[:, None], other=0.0)
         come = given + tl.cast(board, tl.int64) * rows * width + head * size + i[:, None] * width + c[None, :]
-        g = tl.load(come, mask=(i < rows)[:, None], other=0.0)
-        at = (board * heads + head) * rows + i
-        norm = tl.load(lse + at, mask=i < rows, other=0.0)
-        # Rows that only fill up have no gradient, and must not multiply an infinity with it.
+        g = tl.load(come, mask=here, other=0.0)
+        place = (board * heads + head) * rows + i
+        norm = tl.load(lse + place, mask=i < rows, other=0.0)
         weights = tl.exp(tl.dot(q, tl.trans(k)) * scale + own - norm[:, None])
-        weights = tl.where(pairs, weights, 0.0)
+        weights_last = tl.exp(tl.dot(q, tl.trans(k_last)) * scale + own_last - norm[:, None])
         weight_grad = tl.dot(g, tl.trans(v))
-        mean = tl.sum(weights * weight_grad, 1)
-        tl.store(middle + at, mean, mask=i < rows)
+        weight_grad_last = tl.dot(g, tl.trans(v_last))
+        mean = tl.sum(weights * weight_grad, 1) + tl.sum(weights_last * weight_grad_last, 1)
+        tl.store(middle + place, mean, mask=i < rows)
         score_grad = weights * (weight_grad - mean[:, None])
+        score_grad_last = weights_last * (weight_grad_last - mean[:, None])
         summed += score_grad
-        q_grad = tl.dot(score_grad.to(q.dtype), k) * scale
-        tl.store(grad + offset + mine, q_grad.to(grad.dtype.element_ty), mask=(i < rows)[:, None])
-    to = bias_grad + (tl.program_id(1) * heads + head) * rows * rows + i[:, None] * rows + j[None, :]
-    tl.store(to, summed, mask=pairs)
+        summed_last += score_grad_last
+        q_grad = tl.dot(score_grad.to(q.dtype), k) + tl.dot(score_grad_last.to(q.dtype), k_last)
+        tl.store(grad + offset + mine, (q_grad * scale).to(grad.dtype.element_ty), mask=here)
+    to = bias_grad + (tl.program_id(1) * heads + head) * rows * rows + i[:, None] * rows
+    tl.store(to + j[None, :], summed, mask=here)
+    tl.store(to + last[None, :], summed_last, mask=both)
 
 
 @triton.jit
@@ -142,47 +171,59 @@ def _backward_keys(
     scale,
     heads: tl.constexpr,
     size: tl.constexpr,
-    block: tl.constexpr,
+    most: tl.constexpr,
+    rest: tl.constexpr,
     part: tl.constexpr,
 ):
     """The gradients of some keys and values; everything stands turned, keys by queries."""
     head = tl.program_id(0)
     j = tl.program_id(2) * part + tl.arange(0, part)
-    i = tl.arange(0, block)
+    i = tl.arange(0, most)
+    last = most + tl.arange(0, rest)
     c = tl.arange(0, size)
-    pairs = (j < rows)[:, None] & (i < rows)[None, :]
-    own = tl.load(bias + (head * rows + i[None, :]) * rows + j[:, None], mask=pairs, other=0.0).to(tl.float32)
+    here = (j < rows)[:, None]
+    both = here & (last < rows)[None, :]
+    own = tl.load(bias + (head * rows + i[None, :]) * rows + j[:, None], mask=here, other=-1e30)
+    own_last = tl.load(bias + (head * rows + last[None, :]) * rows + j[:, None], mask=both, other=-1e30)
+    own = own.to(tl.float32)
+    own_last = own_last.to(tl.float32)
     width = heads * size
     for board in range(tl.program_id(1), boards, tl.num_programs(1)):
         offset = tl.cast(board, tl.int64) * rows * 3 * width + head * size
-        mine = j[:, None] * 3 * width + c[None, :]
-        all_of_it = i[:, None] * 3 * width + c[None, :]
-        q = tl.load(qkv + offset + all_of_it, mask=(i < rows)[:, None], other=0.0)
-        k = tl.load(qkv + offset + width + mine, mask=(j < rows)[:, None], other=0.0)
-        v = tl.load(qkv + offset + 2 * width + mine, mask=(j < rows)[:, None], other=0.0)
-        come = given + tl.cast(board, tl.int64) * rows * width + head * size + i[:, None] * width + c[None, :]
-        g = tl.load(come, mask=(i < rows)[:, None], other=0.0)
-        at = (board * heads + head) * rows + i
-        norm = tl.load(lse + at, mask=i < rows, other=0.0)
-        mean = tl.load(middle + at, mask=i < rows, other=0.0)
+        mine = offset + width + j[:, None] * 3 * width + c[None, :]
+        theirs = i[:, None] * 3 * width + c[None, :]
+        theirs_last = last[:, None] * 3 * width + c[None, :]
+        q = tl.load(qkv + offset + theirs)
+        q_last = tl.load(qkv + offset + theirs_last, mask=(last < rows)[:, None], other=0.0)
+        k = tl.load(qkv + mine, mask=here, other=0.0)
+        v = tl.load(qkv + width + mine, mask=here, other=0.0)
+        come = given + tl.cast(board, tl.int64) * rows * width + head * size + c[None, :]
+        g = tl.load(come + i[:, None] * width)
+        g_last = tl.load(come + last[:, None] * width, mask=(last < rows)[:, None], other=0.0)
+        place = (board * heads + head) * rows
+        norm = tl.load(lse + place + i)
+        norm_last = tl.load(lse + place + last, mask=last < rows, other=0.0)
+        mean = tl.load(middle + place + i)
+        mean_last = tl.load(middle + place + last, mask=last < rows, other=0.0)
         weights = tl.exp(tl.dot(k, tl.trans(q)) * scale + own - norm[None, :])
-        weights = tl.where(pairs, weights, 0.0)
-        v_grad = tl.dot(weights.to(g.dtype), g)
-        weight_grad = tl.dot(v, tl.trans(g))
-        score_grad = weights * (weight_grad - mean[None, :])
-        k_grad = tl.dot(score_grad.to(q.dtype), q) * scale
+        weights_last = tl.exp(tl.dot(k, tl.trans(q_last)) * scale + own_last - norm_last[None, :])
+        v_grad = tl.dot(weights.to(g.dtype), g) + tl.dot(weights_last.to(g.dtype), g_last)
+        score_grad = weights * (tl.dot(v, tl.trans(g)) - mean[None, :])
+        score_grad_last = weights_last * (tl.dot(v, tl.trans(g_last)) - mean_last[None, :])
+        k_grad = tl.dot(score_grad.to(q.dtype), q) + tl.dot(score_grad_last.to(q.dtype), q_last)
         kind = grad.dtype.element_ty
-        tl.store(grad + offset + width + mine, k_grad.to(kind), mask=(j < rows)[:, None])
-        tl.store(grad + offset + 2 * width + mine, v_grad.to(kind), mask=(j < rows)[:, None])
+        tl.store(grad + mine, (k_grad * scale).to(kind), mask=here)
+        tl.store(grad + width + mine, v_grad.to(kind), mask=here)
 
 
 def _divide(qkv: Tensor, launch: Launch) -> tuple[tuple[int, int, int], dict[str, Any]]:
     boards, rows, _, heads, size = qkv.shape
-    block = triton.next_power_of_2(rows)
-    part = min(launch.part, block)
-    sizes: dict[str, Any] = {"heads": heads, "size": size, "block": block, "part": part}
-    sizes |= {"num_warps": launch.warps if block <= 128 else 8, "num_stages": launch.stages}
-    return (heads, min(launch.programs, boards), triton.cdiv(rows, part)), sizes
+    if not MOST < rows <= 2 * MOST:
+        raise UserError(f'attention = "fused" is for {MOST + 1} to {2 * MOST} rows, not {rows}: use "sdpa"')
+    rest = max(16, triton.next_power_of_2(rows - MOST))
+    sizes: dict[str, Any] = {"heads": heads, "size": size, "most": MOST, "rest": rest, "part": launch.part}
+    sizes |= {"num_warps": launch.warps, "num_stages": launch.stages}
+    return (heads, min(launch.programs, boards), triton.cdiv(rows, launch.part)), sizes
 
 
 @library.custom_op("tabiya::board_attention", mutates_args=())
