@@ -19,7 +19,8 @@ from torch import Tensor, library, nn
 
 @library.custom_op("tabiya::linear_relu", mutates_args=())
 def _linear_relu(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return torch._addmm_activation(bias, x, weight.t())
+    made: Tensor = torch._addmm_activation(bias, x, weight.t())
+    return made
 
 
 @_linear_relu.register_fake
@@ -47,4 +48,4 @@ def raise_rows(rows: Tensor, layer: nn.Linear) -> Tensor:
     narrow = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else rows.dtype
     bias = layer.bias if layer.bias is not None else layer.weight.new_zeros(layer.out_features)
     made: Tensor = _linear_relu(rows.flatten(0, -2).to(narrow), layer.weight.to(narrow), bias.to(narrow))
-    return made.unflatten(0, rows.shape[:-1])
+    return made.view(*rows.shape[:-1], -1)
