@@ -14,6 +14,7 @@ from tabiya.arena.campaign import Plan
 from tabiya.arena.game import GameRules, Pace
 from tabiya.arena.ladder import Contender, LadderStatus, Standing, next_pairing, run_ladder
 from tabiya.arena.match import run_match
+from tabiya.arena.pairing import Knowledge
 from tabiya.arena.tally import PlayedResult
 from tabiya.errors import UserError
 from tabiya.player import Decision, Limit, Player, PlayerName, PlayerOption
@@ -182,3 +183,14 @@ def test_games_of_others_are_left_out_and_another_pace_is_refused(tmp_path: Path
 def test_an_interval_of_nothing_is_refused() -> None:
     with pytest.raises(UserError, match="must be wider than 0"):
         Contender(name="best", within=0)
+
+
+def test_a_weak_link_to_the_anchors_is_strengthened_before_its_end() -> None:
+    """Two who met a hundred times hang on the anchor by two pairs of games: those are worth more."""
+    ratings = [1500.0, 1700.0, 1710.0]
+    meetings = {frozenset((1, 2)): 100, frozenset((0, 1)): 2}
+    knowledge = Knowledge(ratings, [0], meetings)
+    assert knowledge.best([(0, 1), (0, 2), (1, 2)], {1: 1.0, 2: 1.0}) in ((0, 1), (0, 2))
+    # The two themselves are far better known against each other than against the anchor.
+    tight = Knowledge(ratings, [0], meetings | {frozenset((0, 1)): 400, frozenset((1, 2)): 1})
+    assert tight.best([(0, 1), (1, 2)], {2: 1.0}) == (1, 2)

@@ -1,11 +1,11 @@
 """A rating list that is played until it is sharp: who meets whom next, and when it is enough.
 
-Each player has an interval that its rating shall be known to. The player that
-is farthest from its own is given the next pair of games, on one opening with
-both colours, against the opponent from whom most is learned: a game between
-equals says the most, one between players far apart nearly nothing, and an
-opponent met often says little that is new. So neighbours in strength meet more
-often, and everybody meets several others.
+Each player has an interval that its rating shall be known to. The next pair of
+games, on one opening with both colours, is given to the two from whom most is
+learned about all those who are not known well enough (`pairing.py`): a game
+between equals says the most, one between players far apart nearly nothing, and
+a weak link in the chain to the anchors is worth more than another game at its
+end. So neighbours in strength meet more often, and the chain has no weak link.
 
 Anchors hold the scale and have no interval of their own. So that they are
 played as carefully as the rest, each has to be known to its interval as if it
@@ -21,11 +21,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from tabiya.arena.campaign import Campaign, Plan
-from tabiya.arena.elo import score_from_elo
+from tabiya.arena.pairing import Knowledge
 from tabiya.arena.ratings import Rated
 from tabiya.arena.runner import Fixture, entrants
 from tabiya.arena.store import Store, StoredGame
@@ -36,9 +37,6 @@ from tabiya.errors import UserError
 from tabiya.player import OpenPlayer
 from tabiya.scale.executor import Executor
 from tabiya.scale.local import LOCAL
-
-FAMILIAR = 20
-"""Pairs of games after which an opponent teaches half of what a new one would."""
 
 FEWEST = 20
 """Games below which no interval is believed: a few that all ended alike look surer than they are."""
@@ -131,20 +129,24 @@ def next_pairing(
     `meetings` are the pairs of games played or begun, `most` how many a pairing may have.
     """
     contenders = standing.contenders
-    for one in standing.lacking():
-        first = contenders.index(one)
-        best, gain = None, 0.0
-        for second, other in enumerate(contenders):
-            met = meetings.get(frozenset((first, second)), 0)
-            if second == first or met >= most:
-                continue
-            share = score_from_elo(standing.rating(one) - standing.rating(other))
-            learned = share * (1 - share) / (1 + met / FAMILIAR)
-            if learned > gain:
-                best, gain = second, learned
-        if best is not None:
-            return first, best
-    return None
+    lacking = standing.lacking()
+    ratings = [standing.rating(one) for one in contenders]
+    fixed = [index for index, one in enumerate(contenders) if one.name in standing.anchors]
+    knowledge = Knowledge(ratings, fixed, meetings)
+    free = [
+        (a, b)
+        for a, b in combinations(range(len(contenders)), 2)
+        if meetings.get(frozenset((a, b)), 0) < most
+    ]
+    # Who has no rating at all yet plays before those whose rating is only not sharp.
+    for unknown in [one for one in lacking if standing.reach(one.name) == float("inf")]:
+        at = contenders.index(unknown)
+        if own := [pair for pair in free if at in pair]:
+            best = knowledge.best(own, {at: 1.0})
+            return best if best[0] == at else (best[1], best[0])
+    if not lacking or not free:
+        return None
+    return knowledge.best(free, {contenders.index(one): one.within**-2 for one in lacking})
 
 
 def run_ladder(
