@@ -116,7 +116,7 @@ def test_the_list_that_is_shipped_has_minds_simple_players_and_anchors_at_their_
     within = {player.name: player.within for player in config.players}
     assert {"resnet", "transformer", "nnue", "genetic", "turing", "montecarlo", "random"} <= set(within)
     # Weaker settings of simple players and of the genes stand between the simple players as rungs.
-    simple = {name for name in within if name.startswith(("turing", "montecarlo", "random", "genetic-depth"))}
+    simple = {name for name in within if name.startswith(("turing", "montecarlo", "random", "genetic-"))}
     assert {"turing", "montecarlo", "random"} <= simple
     assert all(reach <= (75 if name in simple else 30) for name, reach in within.items())
     assert sum(player.player.startswith("uci:") for player in config.players) >= 6
