@@ -20,7 +20,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-_SLOPE = math.log(10) / 400
+SLOPE = math.log(10) / 400
+"""Of the log-odds of a game, for each Elo between the players."""
 _WHITE_PRIOR = 200.0
 """White's advantage is drawn towards 0 as if it were known to ±200 Elo, which only matters
 where the games cannot tell it from strength (each player with one colour, or White winning all)."""
@@ -86,11 +87,11 @@ class _Problem:
         # Without an anchor all ratings may shift together and no game changes: that
         # direction gets some curvature, so that the equations have one answer.
         level = np.append(np.ones(len(names)), 0.0) * (not fixed)
-        self.floating = np.outer(level, level) * _SLOPE**2
+        self.floating = np.outer(level, level) * SLOPE**2
 
     def odds(self, at: _Vector) -> _Vector:
         """The logarithm of White's odds, for each pairing."""
-        return np.asarray(_SLOPE * (at[self.white] - at[self.black] + at[-1]), dtype=np.float64)
+        return np.asarray(SLOPE * (at[self.white] - at[self.black] + at[-1]), dtype=np.float64)
 
     def likelihood(self, at: _Vector) -> float:
         odds = self.odds(at)
@@ -115,7 +116,7 @@ class _Problem:
         return at
 
     def slope(self, at: _Vector) -> _Vector:
-        surplus = _SLOPE * (self.points - self.games * self.expected(at))
+        surplus = SLOPE * (self.points - self.games * self.expected(at))
         slope = -self.prior * at
         np.add.at(slope, self.white, surplus)
         np.add.at(slope, self.black, -surplus)
@@ -125,7 +126,7 @@ class _Problem:
     def curvature(self, at: _Vector) -> NDArray[np.float64]:
         """The Fisher information of what is free, made invertible."""
         expected = self.expected(at)
-        weights = self.games * expected * (1 - expected) * _SLOPE**2
+        weights = self.games * expected * (1 - expected) * SLOPE**2
         matrix = np.diag(self.prior) + self.floating
         columns = ((self.white, 1.0), (self.black, -1.0), (np.full(len(weights), len(at) - 1), 1.0))
         for one, sign in columns:

@@ -10,12 +10,12 @@ of games would take off each variance follows without inverting again.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tabiya.arena.bradley_terry import SLOPE
 from tabiya.arena.elo import score_from_elo
 
 PRIOR_ELO = 1000.0
@@ -23,7 +23,6 @@ PRIOR_ELO = 1000.0
 FAMILIAR = 20
 """Pairs of games after which a meeting counts half: everybody shall meet several others, as strengths do not
 add up as neatly as ratings say."""
-PER_ELO = math.log(10) / 400
 
 
 class Knowledge:
@@ -35,19 +34,17 @@ class Knowledge:
         self._ratings = ratings
         self._fixed = set(fixed)
         self._meetings = meetings
-        size = len(ratings)
-        self._information = np.eye(size) * PRIOR_ELO**-2
+        self._information = np.eye(len(ratings)) * PRIOR_ELO**-2
         for who, pairs in meetings.items():
-            if len(who) == 2:
-                a, b = sorted(who)
-                link = pairs * self._worth(a, b)
-                self._information[[a, b], [a, b]] += link
-                self._information[[a, b], [b, a]] -= link
+            a, b = who
+            link = pairs * self._worth(a, b)
+            self._information[[a, b], [a, b]] += link
+            self._information[[a, b], [b, a]] -= link
 
     def _worth(self, a: int, b: int) -> float:
         """Information of one pair of games about the distance of two ratings, in 1/Elo²."""
         share = score_from_elo(self._ratings[a] - self._ratings[b])
-        return 2 * share * (1 - share) * PER_ELO**2
+        return 2 * share * (1 - share) * SLOPE**2
 
     def _covariance(self, also_free: int | None = None) -> NDArray[np.float64]:
         """Of all ratings; fixed ones have none, but for one that may be looked at as if it were free."""
@@ -63,14 +60,12 @@ class Knowledge:
         A fixed rating that is wanted counts as if it alone were free.
         """
         gains = np.zeros(len(pairs))
-        some = np.array(pairs)
-        worth = np.array([self._worth(a, b) for a, b in pairs])
+        a, b = np.array(pairs).T
+        worth = np.array([self._worth(*pair) for pair in pairs])
         common = self._covariance()
         for at, weight in wanted.items():
             covariance = self._covariance(at) if at in self._fixed else common
-            one, other = covariance[some[:, 0]], covariance[some[:, 1]]
-            distance = one[np.arange(len(some)), some[:, 0]] + other[np.arange(len(some)), some[:, 1]]
-            distance -= 2 * one[np.arange(len(some)), some[:, 1]]
-            gains += weight * worth * (one[:, at] - other[:, at]) ** 2 / (1 + worth * distance)
+            distance = covariance[a, a] + covariance[b, b] - 2 * covariance[a, b]
+            gains += weight * worth * (covariance[a, at] - covariance[b, at]) ** 2 / (1 + worth * distance)
         met = np.array([self._meetings.get(frozenset(pair), 0) for pair in pairs])
         return pairs[int((gains / (1 + met / FAMILIAR)).argmax())]

@@ -134,8 +134,7 @@ def priced(measured: dict[str, Any]) -> dict[str, Any]:
 def read_costs(path: Path) -> dict[str, Any]:
     """Measurements of an earlier run."""
     try:
-        measured = json.loads(path.read_text(encoding="utf-8"))
-        return {**measured, **priced(measured)}
+        return priced(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise UserError(f"no file {path}: `python -m tabiya.bench.cost --out {path}` measures one") from None
     except (ValueError, KeyError, TypeError, OSError):

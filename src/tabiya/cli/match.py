@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabiya.cli.arena_options import DEFAULT_OUT, add_arena_arguments, plan_from
-from tabiya.cli.common import executor_of, print_json, progress
+from tabiya.cli.common import executor_of, print_json
+from tabiya.cli.games_meter import games_meter
 
 if TYPE_CHECKING:
     from tabiya.arena.match import MatchStatus
@@ -30,31 +30,22 @@ def run(args: argparse.Namespace) -> int:
     sprt = Sprt.parse(args.sprt, "normalized" if args.normalized else "logistic") if args.sprt else None
     plan = plan_from(args, [args.first, args.second])
     folder = Path(args.out) if args.out else plan.folder(match_settings(plan, sprt), Path(DEFAULT_OUT))
-    seen = 0
-    with executor_of(args) as executor, progress("match", plan.games) as meter:
+    with executor_of(args) as executor, games_meter("match", plan.games, folder) as show:
 
         def watch(status: MatchStatus) -> None:
-            nonlocal seen
             score = status.score
             llr = "" if status.llr is None else f"  LLR {status.llr:+.2f}"
-            meter.describe(f"+{score.wins} ={score.draws} -{score.losses}  {score.sentence()}{llr}")
-            meter.advance(status.games - seen)
-            seen = status.games
+            show(status.games, f"+{score.wins} ={score.draws} -{score.losses}  {score.sentence()}{llr}")
 
-        try:
-            result = run_match(
-                plan,
-                folder,
-                open_player,
-                sprt=sprt,
-                pgn=Path(args.pgn) if args.pgn else None,
-                executor=executor,
-                watch=watch,
-            )
-        except KeyboardInterrupt:
-            if seen:
-                print(f"tabiya: {seen} games are kept in {folder}; the same command goes on", file=sys.stderr)
-            raise
+        result = run_match(
+            plan,
+            folder,
+            open_player,
+            sprt=sprt,
+            pgn=Path(args.pgn) if args.pgn else None,
+            executor=executor,
+            watch=watch,
+        )
     if args.json:
         print_json(result)
     else:

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tabiya.cli.common import print_json, progress
+from tabiya.cli.common import print_json
+from tabiya.cli.games_meter import games_meter
 from tabiya.errors import UserError
 
 if TYPE_CHECKING:
@@ -185,23 +186,14 @@ def _match(args: argparse.Namespace, contest: _Contest, sprt: Sprt) -> tuple[dic
     )
     sums = contest.sums
     folder = args.out or Path(DEFAULT_OUT) / f"promote-{sums['candidate'][:8]}-{sums['shipped'][:8]}"
-    seen = 0
-    with progress("promotion", games) as meter:
+    with games_meter("promotion", games, folder) as show:
 
         def watch(status: MatchStatus) -> None:
-            nonlocal seen
             llr = "" if status.llr is None else f"  LLR {status.llr:+.2f}"
-            meter.describe(f"promotion  {status.score.sentence()}{llr}")
-            meter.advance(status.games - seen)
-            seen = status.games
+            show(status.games, f"promotion  {status.score.sentence()}{llr}")
 
         play = _searched if contest.kind == "nnue" else _side_by_side
-        try:
-            result = play(args, contest, plan, folder, sprt, watch)
-        except KeyboardInterrupt:
-            if seen:
-                print(f"tabiya: {seen} games are kept in {folder}; the same command goes on", file=sys.stderr)
-            raise
+        result = play(args, contest, plan, folder, sprt, watch)
     return result, folder
 
 

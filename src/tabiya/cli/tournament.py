@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabiya.cli.arena_options import DEFAULT_OUT, add_arena_arguments, anchors_from, plan_from
-from tabiya.cli.common import executor_of, print_json, progress
+from tabiya.cli.common import executor_of, print_json
+from tabiya.cli.games_meter import games_meter
 from tabiya.errors import UserError
 
 if TYPE_CHECKING:
@@ -42,30 +42,22 @@ def run(args: argparse.Namespace) -> int:
     plan = plan_from(args, args.players)
     settings = plan.settings("tournament", form=form)
     folder = Path(args.out) if args.out else plan.folder(settings, Path(DEFAULT_OUT))
-    seen = 0
     total = len(tournament_fixtures(len(args.players), args.games, form))
-    with executor_of(args) as executor, progress("tournament", total) as meter:
+    with executor_of(args) as executor, games_meter("tournament", total, folder) as show:
 
         def watch(status: TournamentStatus) -> None:
-            nonlocal seen
-            meter.describe(status.last)
-            meter.advance(status.games - seen)
-            seen = status.games
+            show(status.games, status.last)
 
-        try:
-            result = run_tournament(
-                plan,
-                folder,
-                open_player,
-                form=form,
-                anchors=anchors,
-                pgn=Path(args.pgn) if args.pgn else None,
-                executor=executor,
-                watch=watch,
-            )
-        except KeyboardInterrupt:
-            _kept(seen, folder)
-            raise
+        result = run_tournament(
+            plan,
+            folder,
+            open_player,
+            form=form,
+            anchors=anchors,
+            pgn=Path(args.pgn) if args.pgn else None,
+            executor=executor,
+            watch=watch,
+        )
     return _show(result, folder, args.json)
 
 
@@ -91,35 +83,23 @@ def _run_list(args: argparse.Namespace) -> int:
         for one in config.players
     ]
     aliases = {other: one.name for one in config.players for other in one.also}
-    folder, seen = Path(options.out), 0
-    with executor_of(args) as executor, progress("rating list", None, unit="games") as meter:
+    folder = Path(options.out)
+    with executor_of(args) as executor, games_meter("rating list", None, folder, unit="games") as show:
 
         def watch(status: LadderStatus) -> None:
-            nonlocal seen
-            meter.describe(f"{status.open} players to be known better, {status.last}")
-            meter.advance(status.games - seen)
-            seen = status.games
+            show(status.games, f"{status.open} players to be known better, {status.last}")
 
-        try:
-            result = run_ladder(
-                plan,
-                contenders,
-                folder,
-                open_player,
-                take=[Path(path) for path in config.take],
-                aliases=aliases,
-                executor=executor,
-                watch=watch,
-            )
-        except KeyboardInterrupt:
-            _kept(seen, folder)
-            raise
+        result = run_ladder(
+            plan,
+            contenders,
+            folder,
+            open_player,
+            take=[Path(path) for path in config.take],
+            aliases=aliases,
+            executor=executor,
+            watch=watch,
+        )
     return _show(result, folder, args.json)
-
-
-def _kept(games: int, folder: Path) -> None:
-    if games:
-        print(f"tabiya: {games} games are kept in {folder}; the same command goes on", file=sys.stderr)
 
 
 def _show(result: dict[str, Any], folder: Path, as_json: bool) -> int:
