@@ -34,12 +34,11 @@ from tabiya.bench.cost_measure import (
     read_training,
 )
 from tabiya.bench.cost_tables import prices, tables
-from tabiya.bench.doc_tables import write_tables
+from tabiya.bench.doc_tables import add_page_arguments, publish
 from tabiya.bench.inputs import pgn_inputs
-from tabiya.cli.common import Meter, print_json, progress
+from tabiya.cli.common import Meter, progress
 from tabiya.data.shards import RECORD
 from tabiya.errors import UserError
-from tabiya.files import write_json
 from tabiya.protocols.engine_path import engine_command
 from tabiya.roster import open_player
 
@@ -166,10 +165,7 @@ def main(words: Sequence[str] | None = None) -> int:
         metavar="FILE",
         help="measure nothing, read these figures; training's rates come from --results",
     )
-    parser.add_argument("--out", metavar="FILE", help="also write the figures, such as results/costs.json")
-    parser.add_argument("--write-docs", action="store_true", help="put the tables into the page")
-    parser.add_argument("--page", default=PAGE, metavar="FILE", help=f"the page ({PAGE})")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON, not the tables")
+    add_page_arguments(parser, PAGE, "results/costs.json")
     args = parser.parse_args(words)
     try:
         _run(args)
@@ -191,14 +187,7 @@ def _run(args: argparse.Namespace) -> None:
         games = sum(max(1, round(kind.share * effort.games)) for kind in GAME_KINDS)
         with progress("costs", games + (len(LABEL_KINDS) + 1) * effort.rounds) as meter:
             figures = priced(measure(effort, args.teacher, pgn, Path(args.results), meter))
-    if args.out:
-        write_json(Path(args.out), figures)
-    if args.write_docs:
-        write_tables(Path(args.page), tables(figures))
-    if args.json:
-        print_json(figures)
-    else:
-        print("\n\n".join(tables(figures).values()))
+    publish(args, figures, tables(figures))
 
 
 if __name__ == "__main__":

@@ -16,11 +16,14 @@ figure is never typed, and a test can hold the page against its file.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from tabiya.cli.common import print_json
 from tabiya.errors import UserError
-from tabiya.files import replacing
+from tabiya.files import replacing, write_json
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -51,6 +54,26 @@ def write_tables(path: Path, tables: Mapping[str, str]) -> None:
     after = with_tables(before, tables, str(path))
     with replacing(path) as part:
         part.write_text(after, encoding="utf-8")
+
+
+def add_page_arguments(parser: argparse.ArgumentParser, page: str, example: str) -> None:
+    """The options of a measurement that writes a page; `example` is where its figures usually go."""
+    parser.add_argument("--out", metavar="FILE", help=f"also write the figures, such as {example}")
+    parser.add_argument("--write-docs", action="store_true", help="put the tables into the page")
+    parser.add_argument("--page", default=page, metavar="FILE", help=f"the page ({page})")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON, not the tables")
+
+
+def publish(args: argparse.Namespace, figures: dict[str, Any], tables: Mapping[str, str]) -> None:
+    """Write and print figures and tables as those options say."""
+    if args.out:
+        write_json(Path(args.out), figures)
+    if args.write_docs:
+        write_tables(Path(args.page), tables)
+    if args.json:
+        print_json(figures)
+    else:
+        print("\n\n".join(tables.values()))
 
 
 def rounded(value: float) -> str:

@@ -26,11 +26,9 @@ import numpy as np
 
 from tabiya import _core
 from tabiya.arena.provenance import provenance
-from tabiya.bench.doc_tables import rounded, table, write_tables
-from tabiya.cli.common import print_json
+from tabiya.bench.doc_tables import add_page_arguments, publish, rounded, table
 from tabiya.data.teaching import Chunk, Pupils, Teaching
 from tabiya.errors import UserError
-from tabiya.files import write_json
 from tabiya.protocols.engine_path import engine_command
 from tabiya.scale.choice import executor_from
 from tabiya.scale.executor import Crew, Executor, Hire, Worker
@@ -206,10 +204,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--teacher", metavar="CMD", help="also chunks of labels by this engine")
     parser.add_argument("--nodes", type=int, default=5000, metavar="N", help="of the teacher (5000)")
     parser.add_argument("--from", dest="file", metavar="FILE", help="measure nothing, read these figures")
-    parser.add_argument("--out", metavar="FILE", help="also write them, such as results/scaling-ray.json")
-    parser.add_argument("--write-docs", action="store_true", help="put the table into the page")
-    parser.add_argument("--page", default=PAGE, metavar="FILE", help=f"the page ({PAGE})")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON, not the table")
+    add_page_arguments(parser, PAGE, "results/scaling-ray.json")
     args = parser.parse_args(words)
     try:
         _run(args)
@@ -227,14 +222,7 @@ def _run(args: argparse.Namespace) -> None:
         figures = read_figures(Path(args.file))
     else:
         figures = measure(args.on, args.workers, args.rounds, jobs(args.units, args.teacher, args.nodes))
-    if args.out:
-        write_json(Path(args.out), figures)
-    if args.write_docs:
-        write_tables(Path(args.page), tables(figures))
-    if args.json:
-        print_json(figures)
-    else:
-        print(*tables(figures).values())
+    publish(args, figures, tables(figures))
 
 
 if __name__ == "__main__":
