@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import stat
+import subprocess
 import sys
 import threading
 import time
@@ -221,6 +223,35 @@ def test_a_closed_engine_leaves_no_process(misbehaving):
     player = misbehaving("slow")
     pid = player._process.pid
     player.close()
+    assert gone(pid)
+
+
+HOST = """
+import sys
+from tabiya._core import Board
+from tabiya.player import Limit, PlayerName
+from tabiya.protocols import engines
+
+player = engines.open_player(PlayerName("uci", sys.executable, options={"args": sys.argv[1]}))
+print(player._process.pid, flush=True)
+player.play(Board(), Limit(infinite=True))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_an_engine_ends_with_the_program_that_was_killed(tmp_path, end):
+    hanging = tmp_path / "hanging"
+    engine = Path(__file__).parent / "engines" / "misbehaving_uci.py"
+    arguments = shlex.join([str(engine), "hang", str(hanging)])
+    command = [sys.executable, "-c", HOST, arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as host:
+        pid = int(host.stdout.readline())
+        while not hanging.exists():
+            assert host.poll() is None
+            time.sleep(0.02)
+        host.send_signal(end)
+    assert host.returncode == -end
     assert gone(pid)
 
 

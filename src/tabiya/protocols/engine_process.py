@@ -3,7 +3,9 @@
 python-chess speaks the protocols; this file owns what it leaves open: a limit
 on every wait, the end of a process that hangs together with its children, and
 one background loop in a daemon thread, so that a forgotten engine never keeps
-the program from ending.
+the program from ending. Where the system can do it, an engine ends with the
+program even if that was killed: some engines spin for ever once nobody writes
+to them.
 """
 
 from __future__ import annotations
@@ -11,9 +13,11 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
+import ctypes
 import logging
 import os
 import signal
+import sys
 import threading
 import weakref
 from collections.abc import Coroutine
@@ -30,6 +34,10 @@ _PROTOCOLS: dict[str, type[chess.engine.Protocol]] = {
     "uci": chess.engine.UciProtocol,
     "xboard": chess.engine.XBoardProtocol,
 }
+
+_PR_SET_PDEATHSIG = 1
+"""Linux: the signal that a process gets when the thread that started it is no more."""
+_prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
@@ -52,6 +60,12 @@ def _event_loop() -> asyncio.AbstractEventLoop:
 def _end_all() -> None:
     for process in list(_running):
         process.kill()
+
+
+def _end_with_parent() -> None:
+    """In the new process, before the engine; its parent is the loop's thread, which lives as long as we."""
+    if _prctl is not None:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class EngineProcess:
@@ -77,7 +91,9 @@ class EngineProcess:
 
         async def begin() -> EngineProcess:
             # Its own session: Ctrl-C at our terminal is ours, and one kill reaches its children.
-            transport, protocol = await _PROTOCOLS[kind].popen(command, start_new_session=True)
+            transport, protocol = await _PROTOCOLS[kind].popen(
+                command, start_new_session=True, preexec_fn=_end_with_parent if _prctl else None
+            )
             process = cls(transport, protocol)
             try:
                 await asyncio.wait_for(protocol.initialize(), timeout)

@@ -34,9 +34,12 @@ def told(*lines: str, wait: str | None = "bestmove") -> list[str]:
             heard.append(line.rstrip("\n"))
             if line.startswith(wait):
                 break
-        rest, _ = engine.communicate("quit\n", timeout=60)
-        assert engine.returncode == 0
-    return heard + rest.splitlines()
+        engine.stdin.write("quit\n")
+        engine.stdin.close()
+        # Not `communicate`, which reads past the lines that already wait in this side's buffer.
+        heard += engine.stdout.read().splitlines()
+        assert engine.wait(timeout=60) == 0
+    return heard
 
 
 def test_every_depth_is_told_with_all_that_chess_programs_show() -> None:

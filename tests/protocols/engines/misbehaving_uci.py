@@ -22,6 +22,8 @@ def answer_go(mode: str) -> None:
         say("bestmove e2e4")
     elif mode == "hang":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if len(sys.argv) > 2:
+            open(sys.argv[2], "w").close()
         time.sleep(600)
     elif mode == "hang_with_a_child":
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
