@@ -14,9 +14,9 @@ from tabiya.arena.game import Pace
 from tabiya.bench.cost import Effort, main, measure, priced
 from tabiya.bench.cost_measure import GameKind, read_training
 from tabiya.bench.cost_tables import EVALUATIONS, MOVE_LABELS, POSITIONS, prices, tables, whole_sets
-from tabiya.bench.doc_tables import with_tables, write_tables
 from tabiya.cli.common import progress
 from tabiya.errors import UserError
+from tabiya.reports.doc_tables import with_tables, write_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 COSTS = ROOT / "results" / "costs.json"

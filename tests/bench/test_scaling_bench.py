@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tabiya.bench.doc_tables import with_tables
 from tabiya.bench.scaling import compared, jobs, main, measure, tables
 from tabiya.errors import UserError
+from tabiya.reports.doc_tables import with_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = ROOT / "tests" / "data" / "fake_teacher.py"

@@ -12,6 +12,7 @@ import pytest
 
 from tabiya.files import open_text
 from tabiya.reports import rating_table
+from tabiya.reports.doc_tables import with_tables
 from tabiya.reports.rating_figure import figure
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +30,7 @@ def line(name: str, rating: float | None, low: Any, high: Any, **more: Any) -> d
     } | more
 
 
+PLACE = f"<!-- {rating_table.MARK} -->\nold\n<!-- end of {rating_table.MARK} -->\n"
 EXAMPLE: dict[str, Any] = {
     "games": 4321,
     "settings": {"pace": {"movetime": 0.1}},
@@ -45,11 +47,11 @@ EXAMPLE: dict[str, Any] = {
 
 
 def test_the_readme_holds_what_the_tool_makes_of_the_result_in_the_tree() -> None:
-    found = rating_table.shown_section((ROOT / "README.md").read_text(encoding="utf-8"))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     result = rating_table.read_result(RESULT)
-    assert found == rating_table.section(result)
+    assert readme == with_tables(readme, {rating_table.MARK: rating_table.section(result)})
     if result is None:
-        assert found == rating_table.NOT_PLAYED
+        assert rating_table.NOT_PLAYED in readme
         assert not (ROOT / rating_table.FIGURE).exists()
     else:
         assert (ROOT / rating_table.FIGURE).read_text(encoding="utf-8") == figure(result)
@@ -68,7 +70,7 @@ def test_a_row_has_the_interval_and_an_anchor_what_its_games_say() -> None:
 def test_the_tool_writes_table_figure_and_games_and_leaves_the_rest(tmp_path: Path) -> None:
     readme = tmp_path / "README.md"
     (tmp_path / "docs" / "pictures").mkdir(parents=True)
-    readme.write_text(f"before\n{rating_table.BEGIN}\nold\n{rating_table.END}\nafter\n")
+    readme.write_text(f"before\n{PLACE}after\n")
     (tmp_path / "result.json").write_text(json.dumps(EXAMPLE))
     (tmp_path / "games.pgn").write_text(
         '[White "a"]\n[Black "b"]\n[Result "1-0"]\n\n'
@@ -79,7 +81,8 @@ def test_the_tool_writes_table_figure_and_games_and_leaves_the_rest(tmp_path: Pa
     text = readme.read_text()
     assert text.startswith("before\n")
     assert text.endswith("\nafter\n")
-    assert rating_table.shown_section(text) == rating_table.section(EXAMPLE)
+    assert rating_table.section(EXAMPLE) in text
+    assert "old" not in text
     drawn = (tmp_path / rating_table.FIGURE).read_text()
     assert "sf&lt;1500&gt;" in drawn
     assert drawn.count("<circle") == 2
@@ -97,7 +100,7 @@ def test_what_is_no_result_is_one_sentence_and_changes_nothing(
     content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     readme = tmp_path / "README.md"
-    readme.write_text(f"{rating_table.BEGIN}\nold\n{rating_table.END}\n")
+    readme.write_text(PLACE)
     (tmp_path / "result.json").write_text(content)
     assert rating_table.main([str(tmp_path / "result.json"), "--readme", str(readme)]) == 2
     assert "is no result" in capsys.readouterr().err
@@ -107,4 +110,4 @@ def test_what_is_no_result_is_one_sentence_and_changes_nothing(
 def test_a_readme_without_marks_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "README.md").write_text("nothing here\n")
     assert rating_table.main([str(tmp_path / "none.json"), "--readme", str(tmp_path / "README.md")]) == 2
-    assert "no marks" in capsys.readouterr().err
+    assert "has no place for rating list" in capsys.readouterr().err

@@ -34,12 +34,12 @@ from tabiya.bench.cost_measure import (
     read_training,
 )
 from tabiya.bench.cost_tables import prices, tables
-from tabiya.bench.doc_tables import add_page_arguments, publish
 from tabiya.bench.inputs import pgn_inputs
 from tabiya.cli.common import Meter, progress
 from tabiya.data.shards import RECORD
 from tabiya.errors import UserError
 from tabiya.protocols.engine_path import engine_command
+from tabiya.reports.doc_tables import add_page_arguments, publish
 from tabiya.roster import open_player
 
 PAGE = "docs/scaling.md"

@@ -10,7 +10,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
-from tabiya.bench.doc_tables import lasting, rounded, sized, table
+from tabiya.reports.doc_tables import lasting, rounded, sized, table
 
 MILLION, BILLION = 10**6, 10**9
 HOUR = 3600.0

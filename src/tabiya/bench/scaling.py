@@ -26,10 +26,10 @@ import numpy as np
 
 from tabiya import _core
 from tabiya.arena.provenance import provenance
-from tabiya.bench.doc_tables import add_page_arguments, publish, rounded, table
 from tabiya.data.teaching import Chunk, Pupils, Teaching
 from tabiya.errors import UserError
 from tabiya.protocols.engine_path import engine_command
+from tabiya.reports.doc_tables import add_page_arguments, publish, rounded, table
 from tabiya.scale.choice import executor_from
 from tabiya.scale.executor import Crew, Executor, Hire, Worker
 from tabiya.scale.local import LOCAL

@@ -21,13 +21,13 @@ from typing import Any
 
 from tabiya.errors import UserError
 from tabiya.files import open_text, replacing
+from tabiya.reports.doc_tables import write_tables
 from tabiya.reports.rating_figure import figure
 
 Json = Mapping[str, Any]
 
 COMMAND = "tabiya tournament --config configs/rating-list.toml"
-BEGIN = "<!-- rating list: written by python -m tabiya.reports.rating_table -->"
-END = "<!-- end of the rating list -->"
+MARK = "rating list"
 NOT_PLAYED = f"The rating list has not been played yet; `{COMMAND}` plays it."
 FIGURE = "docs/pictures/rating-list.svg"
 PAGES = {
@@ -98,20 +98,6 @@ def read_result(path: Path) -> dict[str, Any] | None:
     return dict(found)
 
 
-def with_section(text: str, new: str) -> str:
-    """The README with another rating list in it."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise UserError(f"the text has no marks for the list: {BEGIN} and {END}")
-    return f"{before}{begin}\n\n{new}\n\n{end}{after}"
-
-
-def shown_section(text: str) -> str:
-    """What stands between the marks of a text."""
-    return text.partition(BEGIN)[2].partition(END)[0].strip()
-
-
 def keep_games(pgn: Path, target: Path) -> None:
     """The games without scores and times, compressed by what is best at games: some 250 bytes for each."""
     with open_text(pgn) as stream:
@@ -130,15 +116,13 @@ def main(words: list[str] | None = None) -> int:
     args = parser.parse_args(words)
     try:
         result = read_result(args.result)
-        text = with_section(args.readme.read_text(encoding="utf-8"), section(result))
+        write_tables(args.readme, {MARK: section(result)})
         if result is not None:
             with replacing(args.readme.parent / FIGURE) as part:
                 part.write_text(figure(result), encoding="utf-8")
             pgn = args.result.with_name("games.pgn")
             if pgn.exists():
                 keep_games(pgn, args.result.with_name("games.pgn.bz2"))
-        with replacing(args.readme) as part:
-            part.write_text(text, encoding="utf-8")
     except (UserError, OSError) as error:
         print(f"tabiya: {error}", file=sys.stderr)
         return 2

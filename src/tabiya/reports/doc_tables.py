@@ -50,7 +50,7 @@ def write_tables(path: Path, tables: Mapping[str, str]) -> None:
     try:
         before = path.read_text(encoding="utf-8")
     except OSError:
-        raise UserError(f"no page {path} to write to: name it with --page") from None
+        raise UserError(f"no page {path} to write to") from None
     after = with_tables(before, tables, str(path))
     with replacing(path) as part:
         part.write_text(after, encoding="utf-8")
