@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 import torch
@@ -102,14 +102,14 @@ class Table:
     def __len__(self) -> int:
         return int(self.packed.shape[0])
 
-    def take(self, rows: Tensor) -> Table:
+    def take(self, rows: Tensor) -> Self:
         """The rows with these numbers."""
         parts = {
             name: tensor.index_select(0, rows)
             for name, tensor in vars(self).items()
             if isinstance(tensor, Tensor)
         }
-        return Table(self.kind, **parts)
+        return type(self)(self.kind, **parts)
 
 
 Chunk: TypeAlias = dict[str, NDArray[Any]]

@@ -31,14 +31,6 @@ class TokenTable(Table):
     again: Tensor | None = None
     """int16 [N, RETURNS]: moves that bring a position back, as 4 · slot in `legal` + times; −1 none."""
 
-    def take(self, rows: Tensor) -> TokenTable:
-        parts = {
-            name: tensor.index_select(0, rows)
-            for name, tensor in vars(self).items()
-            if isinstance(tensor, Tensor)
-        }
-        return TokenTable(self.kind, **parts)
-
 
 Renumber = Callable[[Tensor, Tensor], Tensor]
 """(legal moves [N, W] of the planes space, packed [N, 32]) to numbers of the UCI space."""

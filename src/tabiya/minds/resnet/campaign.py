@@ -46,6 +46,7 @@ from tabiya.errors import UserError
 from tabiya.files import replacing
 from tabiya.learn.feed import Feed, Table, joined, labels_table, successors_table
 from tabiya.learn.log import RunLog
+from tabiya.learn.run import deadline_after
 from tabiya.minds.resnet.judge import Judge
 from tabiya.minds.resnet.labelling import Joined, Labelling
 from tabiya.minds.resnet.pipeline.positions import first_of_each
@@ -169,7 +170,7 @@ class _Running:
 
     def go(self, minutes: float | None) -> dict[str, Any]:
         plan, run = self._plan, self._run
-        ends = None if minutes is None else time.monotonic() + 60 * minutes
+        ends = deadline_after(minutes)
         self._next_filler()
         exams = run.held_out()
         events: list[tuple[int, Callable[[RunLog], None]]] = [
@@ -184,11 +185,10 @@ class _Running:
                     if event == self._value:  # its labels were in memory alone
                         event(log)
                     continue
-                left = None if ends is None else (ends - time.monotonic()) / 60
-                if left is not None and left <= 0:
+                if ends is not None and time.monotonic() >= ends:
                     break
                 if run.step < step:
-                    run.train_to(step, self._feed(), exams, log, left)
+                    run.train_to(step, self._feed(), exams, log, ends)
                 if run.step == step:
                     event(log)
         self._take_finished(stop=run.step == plan.training.steps)

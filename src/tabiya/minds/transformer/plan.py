@@ -14,7 +14,7 @@ from typing import Literal
 
 from tabiya.errors import UserError
 from tabiya.learn.feed import Source
-from tabiya.learn.schedule import Kind
+from tabiya.learn.run import RunSettings
 from tabiya.learn.token_tables import Ratings
 from tabiya.minds.transformer.attention import Way
 from tabiya.minds.transformer.loss import LossWeights
@@ -53,7 +53,7 @@ class Bucket:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransformerTraining:
+class TransformerTraining(RunSettings):
     """One run, read from configs/transformer-*.toml."""
 
     mind: Literal["transformer"] = "transformer"
@@ -61,20 +61,14 @@ class TransformerTraining:
     """What is learned from at every step, and each source's part in a batch."""
     curriculum: tuple[Bucket, ...] = ()
     """What is learned from in turn."""
-    steps: int
-    batch: int = 4096
     shape: TransformerShape = field(default_factory=TransformerShape)
     loss: LossWeights = field(default_factory=LossWeights)
     refine_share: float = 0.25
     """Share of each batch that is looked at a second time, where the shape has refinement."""
     refine_from: int = 0
     """The step at which second looks begin."""
-    peak_rate: float = 1e-3
-    final_fraction: float = 0.02
-    """The learning rate at the last step, as a share of the peak."""
     warmup_steps: int = 1000
     """Steps of linear warm-up, counted inside `steps`."""
-    schedule: Kind = "cosine"
     optimizer: Literal["muon", "adamw"] = "adamw"
     weight_decay: float = 0.01
     clip: float = 1.0
@@ -82,13 +76,6 @@ class TransformerTraining:
     ema_decay: float = 0.9995
     mirror: bool = True
     """Show half of the positions without castling rights in the mirror."""
-    seed: int = 0
-    start_from: str | None = None
-    """A checkpoint whose weights the run begins with."""
-    device: Literal["cuda", "cpu"] = "cuda"
-    bf16: bool = True
-    compile: bool = True
-    """Compile the network and, on a GPU, capture the whole step."""
     compile_mode: Literal["default", "max-autotune-no-cudagraphs"] = "default"
     attention: Way = "plain"
     """How attention is computed; the numbers are the same, the speed is not."""
@@ -96,18 +83,11 @@ class TransformerTraining:
     """Rows that the network computes with, a round number for the device; 0: as many as there are."""
     wide_stream: bool = False
     """With bf16: what flows from block to block stays in float32."""
-    report_steps: int = 100
-    validate_steps: int = 2000
-    checkpoint_steps: int = 2000
-    keep: int = 2
-    """Checkpoints kept."""
 
     def __post_init__(self) -> None:
         if not self.sources and not self.curriculum:
             raise UserError("a training run needs a source or a curriculum")
-        for name in ("steps", "batch", "report_steps", "validate_steps", "checkpoint_steps", "keep"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
+        super().__post_init__()
         if not 0 <= self.refine_share <= 1:
             raise UserError(f"refine_share must lie between 0 and 1, got {self.refine_share}")
         if self.padded_rows and self.padded_rows < self.shape.rows:

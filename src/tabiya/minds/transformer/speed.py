@@ -111,7 +111,7 @@ def synthetic(run: Run) -> Callable[[], None]:
     """A step over one fixed batch that is nothing but the network and its optimizer."""
     config, device = run.config, run.device
     shape, batch = config.shape, config.batch
-    network = run.new_network()
+    network = run.learning_network()
     compiled = run.compiled(network)
     optimizer = torch.optim.AdamW(
         network.parameters(), lr=1e-4, fused=device.type == "cuda", capturable=device.type == "cuda"

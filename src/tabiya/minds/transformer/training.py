@@ -7,10 +7,8 @@ network as ONNX beside the last, so that `transformer:FOLDER` plays it.
 from __future__ import annotations
 
 import importlib.util
-import json
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,23 +17,12 @@ from torch import Tensor, nn
 
 from tabiya.data.shards import Split
 from tabiya.errors import UserError
-from tabiya.files import refuse_other_settings, replacing
-from tabiya.learn.checkpoint import (
-    checkpoint_path,
-    keep_last,
-    load_weights,
-    newest_checkpoint,
-    optimizer_groups,
-    restore,
-    save_checkpoint,
-    state_tensors,
-)
 from tabiya.learn.config import config_to_dict, load_config
 from tabiya.learn.distributed import assembled, by_the_first, team
-from tabiya.learn.feed import NothingThereError, Source
+from tabiya.learn.feed import Source
+from tabiya.learn.held_out import average_losses, held_out_sample
 from tabiya.learn.log import RunLog
-from tabiya.learn.muon import Muon
-from tabiya.learn.schedule import Ema, learning_rate
+from tabiya.learn.run import TrainingRun, deadline_after, optimizer_for
 from tabiya.learn.stepper import Stepper
 from tabiya.learn.token_tables import Ratings, TokenFeed, TokenTable, load_tokens
 from tabiya.minds.transformer.loss import first_pass, second_pass, summed
@@ -46,46 +33,17 @@ from tabiya.minds.transformer.refinement import Slots, likeliest
 from tabiya.minds.transformer.rights import move_squares
 from tabiya.minds.transformer.tokens import mirrored_moves, renumbered
 
-VALIDATION_ROWS = 1 << 15
-"""Held-out positions of each source that a validation looks at."""
 
+class Run(TrainingRun[TransformerTraining, Transformer, list[TokenTable]]):
+    """The transformer's run."""
 
-class Run:
-    """A run in its folder: made new, or picked up where its newest checkpoint stands."""
-
-    def __init__(self, config: TransformerTraining, folder: Path) -> None:
-        if config.device == "cuda" and not torch.cuda.is_available():
-            raise UserError('no CUDA device here: set device = "cpu", or train where there is a GPU')
+    def __init__(self, config: TransformerTraining, folder: Path, capture: bool | None = None) -> None:
         if config.attention == "fused" and importlib.util.find_spec("triton") is None:
             raise UserError('attention = "fused" needs Triton, which is not installed: use "plain" or "sdpa"')
-        self.config, self.folder = config, folder
-        self.device = torch.device(config.device)
-        self.team = team()
-        folder.mkdir(parents=True, exist_ok=True)
-        self._remember_config()
-        torch.manual_seed(config.seed)
-        torch.set_float32_matmul_precision("high")
-        self.network = self.new_network()
-        self.ema = Ema(self.network, config.ema_decay)
-        self.optimizer = self._new_optimizer()
-        self.step = 0
-        begun = self.team.load(newest_checkpoint(folder), config.device)
-        start = self.team.load(config.start_from, config.device) if begun is None else None
-        if begun is not None:
-            tensors, metadata = begun
-            restore(self.network, self.ema, self.optimizer, tensors, metadata["optimizer"])
-            self.step = int(metadata["step"])
-        elif start is not None:
-            load_weights(self.network, start[0])
-            self.ema = Ema(self.network, config.ema_decay)
+        super().__init__(config, folder, capture)
         self.squares = move_squares().to(self.device)
         self.reader = self.compiled(Reader(self.network))
         self.second_reader = self.compiled(SecondReader(self.network))
-
-    @property
-    def captures(self) -> bool:
-        """Whether a step is captured as a CUDA graph."""
-        return self.config.compile and self.device.type == "cuda" and self.team.size == 1
 
     def compiled(self, module: nn.Module) -> nn.Module:
         """The module as the run computes it."""
@@ -95,51 +53,32 @@ class Run:
         made: Any = torch.compile(module, dynamic=False, mode=self.config.compile_mode)
         return made  # type: ignore[no-any-return]
 
-    def _remember_config(self) -> None:
-        if not self.team.leads:
-            return
-        path = self.folder / "config.json"
-        mine = config_to_dict(self.config)
-        if path.exists():
-            refuse_other_settings(self.folder, json.loads(path.read_text()), mine)
-            return
-        with replacing(path) as part:
-            part.write_text(json.dumps(mine, indent=1) + "\n")
-
     def new_network(self) -> Transformer:
-        """A network of the run's shape with fresh weights."""
+        return Transformer(self.config.shape).to(self.device)
+
+    def learning_network(self) -> Transformer:
         config = self.config
-        network = Transformer(config.shape).to(self.device)
         narrow = config.bf16 and not config.wide_stream
         stream = torch.bfloat16 if narrow else torch.float32
-        return network.compute(config.attention, config.padded_rows, stream)
+        return self.new_network().compute(config.attention, config.padded_rows, stream)
 
-    def _new_optimizer(self) -> torch.optim.Optimizer:
+    def new_optimizer(self, network: Transformer) -> torch.optim.Optimizer:
         config = self.config
-        inner = [*self.network.blocks.parameters(), *self.network.wires.parameters()]
+        inner = [*network.blocks.parameters(), *network.wires.parameters()]
         tower = [p for p in inner if p.ndim == 2]
         kept = {id(p) for p in tower}
         heads = [
             p
-            for name, p in self.network.named_parameters()
+            for name, p in network.named_parameters()
             if p.ndim == 2 and id(p) not in kept and not name.startswith("embedding.")
         ]
         kept |= {id(p) for p in heads}
         groups: list[dict[str, Any]] = [
             {"params": tower, "weight_decay": config.weight_decay},
             {"params": heads, "weight_decay": config.weight_decay},
-            {"params": [p for p in self.network.parameters() if id(p) not in kept], "weight_decay": 0.0},
+            {"params": [p for p in network.parameters() if id(p) not in kept], "weight_decay": 0.0},
         ]
-        # A captured step reads the rate from the device, where each step's is written before it.
-        rate: Any = config.peak_rate
-        if self.device.type == "cuda":
-            rate = torch.tensor(config.peak_rate, device=self.device)
-        if config.optimizer == "muon":
-            groups[0]["matrices"] = True
-            return Muon(groups, lr=rate)
-        if self.device.type == "cpu":
-            return torch.optim.AdamW(groups, lr=rate)
-        return torch.optim.AdamW(groups, lr=rate, fused=True, capturable=True)
+        return optimizer_for(groups, config.peak_rate, self.device, muon=config.optimizer == "muon")
 
     def train(self, minutes: float | None = None) -> dict[str, Any]:
         """Train to the last step, or until the minutes are over; the last report's figures."""
@@ -153,7 +92,7 @@ class Run:
             drawn = [feed.counts[0] for feed in feeds]
             ends = stage_ends(config.curriculum, [len(table) for table in stages], drawn, config.steps)
         held_out = self.held_out()
-        deadline = None if minutes is None else time.monotonic() + minutes * 60
+        deadline = deadline_after(minutes)
         figures: dict[str, Any] = {}
         with self.logged() as log:
             log.note(f"{parameter_count(self.network):,} parameters; buckets end at steps {ends}")
@@ -165,15 +104,6 @@ class Run:
                     break
         return figures
 
-    @contextmanager
-    def logged(self) -> Iterator[RunLog]:
-        """The run's log, closed at the end."""
-        log = self.team.log(self.folder, self.step, self.config.steps)
-        try:
-            yield log
-        finally:
-            log.close()
-
     def train_to(
         self,
         target: int,
@@ -183,40 +113,12 @@ class Run:
         deadline: float | None = None,
     ) -> dict[str, Any]:
         """Train up to a step with batches of this feed, or until the deadline."""
-        config = self.config
         steppers = {twice: Stepper(self.body(feed, twice), capture=self.captures) for twice in (False, True)}
-        figures: dict[str, Any] = {}
-        mark, mark_step = time.monotonic(), self.step
-        while self.step < target:
-            rate = learning_rate(
-                self.step,
-                steps=config.steps,
-                peak=config.peak_rate,
-                warmup_steps=min(config.warmup_steps, config.steps - 1),
-                final_fraction=config.final_fraction,
-                kind=config.schedule,
-            )
-            self._set_rate(rate)
-            self.ema.advance()
-            parts = steppers[self.looks_twice(self.step)](feed.draw(self.step))
-            self.step += 1
-            ends = self.step == target
-            if ends or self.step % config.report_steps == 0:
-                figures = self.team.figures(parts)
-                now = time.monotonic()
-                speed = (self.step - mark_step) * config.batch / (now - mark)
-                mark, mark_step = now, self.step
-                log.report(self.step, **figures, rate=rate, positions_per_second=speed)
-            if ends or self.step % config.validate_steps == 0:
-                log.report(self.step, **self.validate(held_out))
-                mark, mark_step = time.monotonic(), self.step
-            over = deadline is not None and self.team.agreed(time.monotonic() > deadline)
-            if ends or over or self.step % config.checkpoint_steps == 0:
-                self.save()
-                mark, mark_step = time.monotonic(), self.step
-            if over:
-                break
-        return figures
+
+        def take_step() -> dict[str, Tensor]:
+            return steppers[self.looks_twice(self.step)](feed.draw(self.step))
+
+        return self.loop(target, take_step, held_out, log, deadline)
 
     def looks_twice(self, step: int) -> bool:
         """Whether a part of the step's batch has a second pass."""
@@ -249,36 +151,16 @@ class Run:
 
     def held_out(self) -> list[TokenTable]:
         """A fixed sample of what is held out of each source and of the last bucket, where anything is."""
-        generator = torch.Generator().manual_seed(0)
-        sample = []
         wanted: list[tuple[Source, Ratings | None]] = [(source, None) for source in self.config.sources]
         wanted += [(bucket.source, bucket.ratings) for bucket in self.config.curriculum[-1:]]
-        for source, ratings in wanted:
-            try:
-                table = self.load(source, "validation", ratings)
-            except NothingThereError:
-                continue  # too few to hold any out: it is learned from all the same
-            rows = torch.randperm(len(table), generator=generator)[:VALIDATION_ROWS]
-            sample.append(table.take(rows.to(self.device)))
-        return sample
-
-    def _set_rate(self, rate: float) -> None:
-        for group in self.optimizer.param_groups:
-            if isinstance(group["lr"], Tensor):
-                group["lr"].fill_(rate)
-            else:
-                group["lr"] = rate
+        loads = [partial(self.load, source, "validation", ratings) for source, ratings in wanted]
+        return held_out_sample(loads, self.device)
 
     def one_step(self, parts: list[Any], twice: bool) -> dict[str, Tensor]:
         """Forward, backward, optimizer and average, for one batch; its losses."""
         self.network.train()
         figures = self.losses(parts, twice, self.reader, self.second_reader)
-        self.optimizer.zero_grad(set_to_none=True)
-        torch.autograd.backward(figures["loss"])
-        self.team.average_gradients(self.network.parameters())
-        nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
-        self.optimizer.step()
-        self.ema.absorb(self.network)
+        self.descend(figures["loss"], self.config.clip)
         return {name: value.detach() for name, value in figures.items()}
 
     def losses(
@@ -337,40 +219,9 @@ class Run:
         network = self.averaged()
         readers = Reader(network), SecondReader(network)
         twice = self.config.shape.refinement and self.config.refine_share > 0
-        sums: dict[str, float] = {}
-        for table in held_out:
-            size = self.config.batch
-            for start in range(0, len(table), size):
-                part = table.take(torch.arange(start, min(start + size, len(table)), device=self.device))
-                for name, value in self.losses([part], twice, *readers).items():
-                    if name != "loss":
-                        key = f"validation_{name}"
-                        sums[key] = sums.get(key, 0.0) + float(value) * len(part) / len(table)
-        return sums
-
-    def averaged(self) -> Transformer:
-        """The network with its averaged weights, for use; plainly computed."""
-        config = self.config
-        network = Transformer(config.shape).to(self.device)
-        self.ema.copy_to(network)
-        return network.eval()
-
-    def save(self) -> Path:
-        """A checkpoint that training goes on from."""
-        path = checkpoint_path(self.folder, self.step)
-        if not self.team.leads:
-            return path
-        save_checkpoint(
-            path,
-            state_tensors(model=self.network, ema=self.ema, optimizer=self.optimizer),
-            {
-                "step": self.step,
-                "config": config_to_dict(self.config),
-                "optimizer": optimizer_groups(self.network, self.optimizer),
-            },
+        return average_losses(
+            held_out, self.config.batch, self.device, lambda part: self.losses([part], twice, *readers)
         )
-        keep_last(self.folder, self.config.keep)
-        return path
 
     def export(self, half: bool = True) -> Path:
         """The averaged network as an ONNX file with its manifest in the run's folder."""

@@ -50,15 +50,11 @@ class LabRun(Run):
     def __init__(
         self, config: TransformerTraining, folder: Path, tables: SharedTables, capture: bool
     ) -> None:
-        self._tables, self._capture = tables, capture
-        super().__init__(config, folder)
+        self._tables = tables
+        super().__init__(config, folder, capture and config.compile)
 
-    @property
-    def captures(self) -> bool:
-        return self._capture and self.config.compile and self.device.type == "cuda"
-
-    def new_network(self) -> Transformer:
-        network = super().new_network()
+    def learning_network(self) -> Transformer:
+        network = super().learning_network()
         if self.config.compile:
             for part in (network.embedding, *network.blocks):
                 part.compile(dynamic=False)
