@@ -185,6 +185,18 @@ def test_an_interval_of_nothing_is_refused() -> None:
         Contender(name="best", within=0)
 
 
+def test_an_effort_of_nothing_is_refused() -> None:
+    with pytest.raises(UserError, match="the effort of best must be more than 0"):
+        Contender(name="best", within=30, effort=0)
+
+
+def test_of_two_that_teach_alike_the_cheaper_opponent_is_chosen() -> None:
+    for dear in (0, 1):
+        efforts = [5.0 if at == dear else 0.5 for at in range(3)]
+        knowledge = Knowledge([1500.0, 1500.0, 1500.0], [0, 1], {}, efforts)
+        assert knowledge.best([(0, 2), (1, 2)], {2: 1.0}) == (1 - dear, 2)
+
+
 def test_a_weak_link_to_the_anchors_is_strengthened_before_its_end() -> None:
     """Two who met a hundred times hang on the anchor by two pairs of games: those are worth more."""
     ratings = [1500.0, 1700.0, 1710.0]

@@ -6,6 +6,8 @@ learned about all those who are not known well enough (`pairing.py`): a game
 between equals says the most, one between players far apart nearly nothing, and
 a weak link in the chain to the anchors is worth more than another game at its
 end. So neighbours in strength meet more often, and the chain has no weak link.
+What a game costs each player is told beforehand, not timed, so that the same
+list is played on a slow or a busy machine.
 
 Anchors hold the scale and have no interval of their own. So that they are
 played as carefully as the rest, each has to be known to its interval as if it
@@ -52,10 +54,14 @@ class Contender:
     anchor: float | None = None
     guess: float = 1500.0
     """Where to look for opponents before its games say more."""
+    effort: float = 1.0
+    """What a game costs it, in seconds or any other measure that all share: dear games are played less."""
 
     def __post_init__(self) -> None:
         if not self.within > 0:
             raise UserError(f"the interval of {self.name} must be wider than 0, got {self.within:g}")
+        if not self.effort > 0:
+            raise UserError(f"the effort of {self.name} must be more than 0, got {self.effort:g}")
 
 
 @dataclass(frozen=True)
@@ -132,7 +138,7 @@ def next_pairing(
     lacking = standing.lacking()
     ratings = [standing.rating(one) for one in contenders]
     fixed = [index for index, one in enumerate(contenders) if one.name in standing.anchors]
-    knowledge = Knowledge(ratings, fixed, meetings)
+    knowledge = Knowledge(ratings, fixed, meetings, [one.effort for one in contenders])
     free = [
         (a, b)
         for a, b in combinations(range(len(contenders)), 2)

@@ -5,7 +5,9 @@ evener they are. All information together is a matrix, and its inverse says how
 uncertain each rating is and how the uncertainties hang together: where a group
 of players hangs on the anchors by a single thread, all of them are uncertain
 alike, and a game that strengthens the thread helps them all. What one more pair
-of games would take off each variance follows without inverting again.
+of games would take off each variance follows without inverting again. Games
+differ in what they cost as well: a hundred between two quick players may be had
+for one between two slow ones.
 """
 
 from __future__ import annotations
@@ -29,9 +31,15 @@ class Knowledge:
     """What is known of the ratings after so many meetings."""
 
     def __init__(
-        self, ratings: Sequence[float], fixed: Sequence[int], meetings: Mapping[frozenset[int], int]
+        self,
+        ratings: Sequence[float],
+        fixed: Sequence[int],
+        meetings: Mapping[frozenset[int], int],
+        efforts: Sequence[float] | None = None,
     ) -> None:
+        """`efforts` are what a game costs each of its two players; alike for all if not given."""
         self._ratings = ratings
+        self._efforts = np.ones(len(ratings)) if efforts is None else np.array(efforts)
         self._fixed = set(fixed)
         self._meetings = meetings
         self._information = np.eye(len(ratings)) * PRIOR_ELO**-2
@@ -55,7 +63,8 @@ class Knowledge:
         return whole
 
     def best(self, pairs: Sequence[tuple[int, int]], wanted: Mapping[int, float]) -> tuple[int, int]:
-        """The pairing that takes most off the variances of those wanted, each counted by its weight.
+        """The pairing that takes most off the variances of those wanted, each counted by its weight,
+        for what it costs.
 
         A fixed rating that is wanted counts as if it alone were free.
         """
@@ -68,4 +77,5 @@ class Knowledge:
             distance = covariance[a, a] + covariance[b, b] - 2 * covariance[a, b]
             gains += weight * worth * (covariance[a, at] - covariance[b, at]) ** 2 / (1 + worth * distance)
         met = np.array([self._meetings.get(frozenset(pair), 0) for pair in pairs])
-        return pairs[int((gains / (1 + met / FAMILIAR)).argmax())]
+        costs = self._efforts[a] + self._efforts[b]
+        return pairs[int((gains / (1 + met / FAMILIAR) / costs).argmax())]

@@ -79,6 +79,7 @@ def _run_list(args: argparse.Namespace) -> int:
             within=one.within,
             anchor=one.anchor,
             guess=1500.0 if one.guess is None else one.guess,
+            effort=one.effort,
         )
         for one in config.players
     ]

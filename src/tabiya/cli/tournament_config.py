@@ -28,6 +28,8 @@ class ListedPlayer:
     """A known rating, which holds the scale."""
     guess: float | None = None
     """Where to look for opponents before its games say more; an anchor needs none."""
+    effort: float = 1.0
+    """What a game costs it, in seconds or so beside the others': what is dear is played less."""
     also: tuple[str, ...] = ()
     """Its names in the games that are taken in."""
 
