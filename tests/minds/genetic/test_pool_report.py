@@ -17,6 +17,7 @@ from tabiya.minds.genetic import lab, pool_files
 from tabiya.minds.genetic.chronicle import Games, genes_of, read_games, read_genes
 from tabiya.minds.genetic.config import read_config
 from tabiya.minds.genetic.evolution import Evolution
+from tabiya.minds.genetic.excerpt import write_excerpt
 from tabiya.minds.genetic.family import family_tree
 from tabiya.minds.genetic.findings import findings, in_order
 from tabiya.minds.genetic.lengths import fits
@@ -174,3 +175,31 @@ def test_verdicts_follow_the_games():
 def test_little_evidence_is_no_verdict():
     found = verdicts(games_of([("White mates", 1)] * 5))
     assert (found["6.2 of"], found["6.5 threefold"], found["6.6 the"]) == (None, None, None)
+
+
+def test_an_excerpt_shows_what_the_pool_shows_and_no_run_goes_on_from_it(pool, tmp_path, capsys):
+    small = tmp_path / "small" / "pool.txt"
+    parser = argparse.ArgumentParser()
+    lab.add_arguments(parser)
+    assert lab.run(parser.parse_args([str(pool), "--excerpt", str(small), "--json"])) == 0
+    assert json.loads(capsys.readouterr().out)["births"] == 48
+    assert read_genes(small)[2] == 48
+    assert read_genes(small)[1].ids.tolist() == read_genes(pool)[1].ids.tolist()
+    assert family_tree(small) == family_tree(pool)
+    assert any(ancestor.wins for ancestor in family_tree(small).ancestors)
+    with pytest.raises(UserError, match="is an excerpt of a run"):
+        Evolution(small, read_config(Path(__file__).with_name("small.conf")))
+    with pytest.raises(UserError, match="is not the pool of a run"):
+        lab.run(parser.parse_args([str(small), "--excerpt", str(tmp_path / "smaller.txt")]))
+    with pytest.raises(UserError, match="is there already"):
+        lab.run(parser.parse_args([str(pool), "--excerpt", str(small)]))
+
+
+def test_of_many_genomes_an_excerpt_has_some_and_the_families_whole(pool, tmp_path, monkeypatch):
+    monkeypatch.setattr("tabiya.minds.genetic.excerpt.SAMPLE", 5)
+    made = write_excerpt(pool, tmp_path / "pool.txt", generations=2)
+    assert made["kept"] < made["births"] == 48
+    genes, living, born = read_genes(tmp_path / "pool.txt")
+    assert born == 48
+    assert set(living.ids) <= set(genes.ids)
+    assert family_tree(tmp_path / "pool.txt", generations=2) == family_tree(pool, generations=2)

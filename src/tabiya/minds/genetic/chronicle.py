@@ -106,7 +106,7 @@ def read_genes(pool: Path, most: int = MOST_GENOMES) -> tuple[Genes, Genes, int]
         )
         sample = [pool_files.genome_at(content, starts[id], pool) for id in chosen]
         living = [pool_files.genome_at(content, starts[id], pool) for id in alive or ids[-1:]]
-    return genes_of(sample), genes_of(living), len(ids)
+    return genes_of(sample), genes_of(living), pool_files.births(pool, len(ids))
 
 
 def genes_of(genomes: list[Genome]) -> Genes:

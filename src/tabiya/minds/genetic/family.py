@@ -6,7 +6,6 @@ none. Ancestors met twice (cousins do mate in a pool of sixteen) are drawn once.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,8 +57,7 @@ def family_tree(pool: Path, id: int | None = None, generations: int = GENERATION
     """The ancestors of genome `id`, or of the pool's oldest survivor."""
     if id is None:
         id = pool_files.chosen_genome(pool).id
-    games = pool_files.games_file(pool)
-    wins = pool_files.wins(games) if games.exists() else Counter[int]()
+    wins = pool_files.wins_in(pool)
     found: dict[int, Ancestor] = {}
     with pool_files.opened(pool, pool) as content:
         starts = pool_files.positions(content)

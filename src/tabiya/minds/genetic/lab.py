@@ -13,6 +13,7 @@ from tabiya.errors import UserError
 from tabiya.files import write_json
 from tabiya.minds.genetic import pool_files
 from tabiya.minds.genetic.chronicle import PIECES, read_games, read_genes
+from tabiya.minds.genetic.excerpt import write_excerpt
 from tabiya.minds.genetic.family import GENERATIONS, draw, family_tree
 from tabiya.minds.genetic.findings import findings
 from tabiya.minds.genetic.lengths import fits
@@ -30,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--generations", type=int, default=GENERATIONS, metavar="N", help="rows of the family tree"
     )
+    parser.add_argument(
+        "--excerpt", metavar="FILE", help="write a small pool file for the page instead of a report"
+    )
     parser.add_argument("--no-plots", action="store_true", help="numbers alone")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
@@ -38,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
     pool = Path(args.pool)
     if args.generations < 1:
         raise UserError(f"--generations must be at least 1, got {args.generations}")
+    if args.excerpt is not None:
+        return _excerpt(pool, Path(args.excerpt), args)
     if not args.no_plots and importlib.util.find_spec("matplotlib") is None:
         raise UserError("the pictures need matplotlib: `pip install 'tabiya[plot]'`, or say --no-plots")
     out = Path(args.out) if args.out else pool.with_name(f"{pool.name}_report")
@@ -46,6 +52,15 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(found, ensure_ascii=False, indent=1))
     else:
         _print(found, out)
+    return 0
+
+
+def _excerpt(pool: Path, out: Path, args: argparse.Namespace) -> int:
+    made = write_excerpt(pool, out, args.generations)
+    if args.json:
+        print(json.dumps(made))
+    else:
+        print(f"{out}: {made['kept']:,} of {made['births']:,} genomes, {made['bytes'] / 1e6:.2f} MB")
     return 0
 
 

@@ -156,6 +156,20 @@ def wins(games: Path) -> Counter[int]:
     return found
 
 
+def wins_in(pool: Path) -> Counter[int]:
+    """Games won in a run, by the number of the genome; of an excerpt, as its state remembers them."""
+    games = games_file(pool)
+    if games.exists():
+        return wins(games)
+    remembered = ((read_state(pool) or {}).get("excerpt") or {}).get("wins", {})
+    return Counter({int(id): count for id, count in remembered.items()})
+
+
+def births(pool: Path, genomes: int) -> int:
+    """How many were born in a run: the genomes in its file, but more where that is an excerpt."""
+    return int(((read_state(pool) or {}).get("excerpt") or {}).get("births", genomes))
+
+
 def chosen_genome(path: Path, part: str = "") -> Genome:
     """The genome that `path` means: number `part`, else the oldest living, else the last proved one."""
     with opened(path, path) as content:

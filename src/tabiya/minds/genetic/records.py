@@ -41,6 +41,10 @@ class Records:
             state = pool_files.read_state(pool)
             if state is None:
                 self._begin(config, new_seed)
+            elif "excerpt" in state:
+                raise UserError(
+                    f"{pool} is an excerpt of a run: it can be looked at and played against, not gone on with"
+                )
             else:
                 self._resume(config, state)
             self.played = self._played()
