@@ -11,6 +11,7 @@ from tabiya.minds.genetic import pool_files
 from tabiya.minds.genetic.config import read_config
 from tabiya.minds.genetic.evolution import Evolution
 from tabiya.web.archive import Archive, thinned
+from tabiya.web.evolution import PARTS, _course
 
 GAMES = """[Event "x"]
 [White "resnet"]
@@ -179,6 +180,17 @@ def test_a_gene_pool_shows_its_priorities_and_a_family(serve, pool):
     other = server.get(f"/api/results/pool/{about['key']}?number={youngest}").json
     assert other["family"]["id"] == youngest
     assert server.get(f"/api/results/pool/{about['key']}?number=999999").status == 400
+
+
+def test_the_course_of_a_gene_counts_every_stretch_of_births_alike():
+    """Most genomes of an excerpt are of the last births; they are one stretch all the same."""
+    early = [(birth, 1.0) for birth in range(0, 9000, 100)]
+    late = [(birth, 5.0) for birth in range(9001, 10_000)]
+    ids, values = zip(*early, *late, strict=True)
+    course = _course(ids, values)
+    assert len(course) == PARTS
+    assert sum(value == 1.0 for _, value in course) == 54
+    assert [birth for birth, _ in course] == sorted(birth for birth, _ in course)
 
 
 def test_any_ancestor_can_be_played(serve, pool):

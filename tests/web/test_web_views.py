@@ -222,6 +222,22 @@ def test_axe_finds_no_serious_fault_on_any_page(server, visit, axe, width, dark)
     assert faults == {name: [] for name in PAGES}
 
 
+FILLED = {"ratings": "td.figure", "evolution": "svg.tree a", "training": ".chart .curve"}
+"""What stands on a page of results once it has something to show."""
+
+
+@pytest.mark.parametrize(("width", "dark"), [(390, False), (1440, True)])
+def test_what_comes_along_fills_the_pages_of_results(serve, visit, axe, width, dark):
+    server = serve(Path(__file__).resolve().parents[2] / "results")
+    page = visit(server.url, width=width, dark=dark).page
+    for name, there in FILLED.items():
+        page.goto(f"{server.url}#{name}")
+        page.locator(f".page.{name} {there}").first.wait_for(state="attached")
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width, name
+        assert "[object" not in page.inner_text("main"), name
+        assert serious(page, axe) == [], name
+
+
 def test_axe_finds_a_fault_that_is_there(server, visit, axe):
     page = visit(server.url).page
     page.get_by_role("button", name="Start a new game").wait_for()

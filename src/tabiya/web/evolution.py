@@ -76,8 +76,9 @@ def history(archive: Archive, key: str, genome: int | None) -> dict[str, Any]:
 
 
 def _course(ids: Any, values: Any) -> list[list[float]]:
-    """Means over equal stretches of the births."""
-    parts = min(PARTS, len(values))
-    numbers = [float(part.mean()) for part in np.array_split(np.asarray(ids, float), parts)]
-    means = [float(part.mean()) for part in np.array_split(np.asarray(values, float), parts)]
-    return [[round(at), round(mean, 4)] for at, mean in zip(numbers, means, strict=True)]
+    """Means over equal stretches of the births; of some there may be few genomes, or none."""
+    births, found = np.asarray(ids, float), np.asarray(values, float)
+    parts = min(PARTS, len(found))
+    place = np.searchsorted(np.linspace(births[0], births[-1], parts + 1)[1:-1], births)
+    inside = [place == part for part in range(parts)]
+    return [[round(births[at].mean()), round(float(found[at].mean()), 4)] for at in inside if at.any()]

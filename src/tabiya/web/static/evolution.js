@@ -18,12 +18,13 @@ function tree(family, show) {
   }));
   const lines = family.ancestors.flatMap((each) => each.parents.filter((id) => place[id]).map((id) =>
     s("line", { x1: place[each.id][0], y1: place[each.id][1], x2: place[id][0], y2: place[id][1] })));
+  const won = (each) => `${each.wins} win${each.wins === 1 ? "" : "s"}`;
   const boxes = family.ancestors.map((each) => {
     const [x, y] = place[each.id];
-    const link = s("a", { tabindex: 0, role: "button", "aria-label": `Genome ${each.id}, ${each.wins} wins${each.new_blood ? ", new blood" : ""}` },
+    const link = s("a", { tabindex: 0, role: "button", "aria-label": `Genome ${each.id}, ${won(each)}${each.new_blood ? ", new blood" : ""}` },
       s("rect", { x: x - wide / 2, y: y - high / 2, width: wide, height: high, rx: 8 }),
       s("text", { x, y: y - 2, "text-anchor": "middle" }, String(each.id)),
-      s("text", { x, y: y + 13, "text-anchor": "middle" }, `${each.wins} wins${each.new_blood ? " *" : ""}`));
+      s("text", { x, y: y + 13, "text-anchor": "middle" }, `${won(each)}${each.new_blood ? " *" : ""}`));
     link.addEventListener("click", () => show(each));
     link.addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), show(each)));
     return link;

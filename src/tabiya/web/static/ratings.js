@@ -58,15 +58,29 @@ export async function mount(root) {
     }
   }
 
-  const lists = found.lists.map((each) => h("section", {},
-    h("h2", {}, each.question ?? each.name), h("p", {}, each.verdict ?? "", " ", games(each)),
+  const standings = (each) => [h("p", {}, each.verdict ?? "", " ", games(each)),
     table(["Player", "Rating", "95 %", "Games", "Score"], each.players.map((player) => [
       player.name + (player.anchor ? " (anchor)" : ""), number(player.rating),
       player.anchor ? (player.as_if_free_95 ? `plays ${ends(player.as_if_free_95)}` : "given") : ends(player.rating_95), number(player.games),
-      player.score_share === null || player.score_share === undefined ? "" : percent(player.score_share)]))));
-  const matches = found.matches.length ? [h("h2", {}, "Matches"), table(["Match", "Elo", "95 %", "Games", "+ = −", ""], found.matches.map((each) => [
+      player.score_share === null || player.score_share === undefined ? "" : percent(player.score_share)]))];
+  // The list that says most stands open; of the others one sees the question until one asks.
+  const lists = found.lists.map((each, at) => (at
+    ? h("details", {}, h("summary", {}, each.question ?? each.name), standings(each))
+    : h("section", {}, h("h2", {}, each.question ?? each.name), standings(each))));
+  const outcomes = (some) => table(["Match", "Elo", "95 %", "Games", "+ = −", ""], some.map((each) => [
     h("div", {}, h("strong", {}, each.players.join(" – ")), h("br"), h("small", {}, each.verdict ?? each.question ?? "")),
-    number(each.elo), ends(each.elo_95), number(each.games), [each.wins, each.draws, each.losses].join(" "), games(each)]))] : [];
+    number(each.elo), ends(each.elo_95), number(each.games), [each.wins, each.draws, each.losses].join(" "), games(each)]));
+  // Matches that one experiment played lie in a folder together.
+  const series = new Map();
+  for (const each of found.matches) {
+    const path = each.name.split("/");
+    const name = path.length > 2 ? path[0] : "";
+    series.set(name, [...(series.get(name) ?? []), each]);
+  }
+  const single = series.get("") ?? [];
+  series.delete("");
+  const matches = found.matches.length ? [h("h2", {}, "Matches"), single.length ? outcomes(single) : null,
+    ...[...series].map(([name, some]) => h("details", {}, h("summary", {}, `${name}: ${some.length} matches`), outcomes(some)))] : [];
   const figures = (each) => Object.entries(each.figures).slice(0, 6).map(([name, value]) =>
     `${name.replaceAll("_", " ")} ${Number.isInteger(value) ? value.toLocaleString("en") : value.toFixed(3)}`).join(", ");
   const evaluations = found.evaluations.length ? [h("h2", {}, "Without games"), table(["Player", "Question", "Figures"], found.evaluations.map((each) => [

@@ -6,6 +6,8 @@ import { lineChart } from "./chart.js";
 import { h, replace } from "./dom.js";
 import { field } from "./picker.js";
 
+const lasting = (seconds) => (seconds < 120 ? `${Math.round(seconds)} seconds` : `${Math.round(seconds / 60)} minutes`);
+
 export async function mount(root, key) {
   const { runs } = await ask("results/training");
   if (!runs.length) {
@@ -24,7 +26,7 @@ export async function mount(root, key) {
     replace(charts, h("p", { class: "said", role: "status" }, "Reading the log…"));
     try {
       const found = await ask(`results/curves/${name}`);
-      about.textContent = [run.note, run.seconds ? `${Math.round(run.seconds / 60)} minutes` : null, run.loss ? `last loss ${run.loss.toFixed(4)}` : null].filter(Boolean).join(" · ");
+      about.textContent = [run.note, run.seconds ? lasting(run.seconds) : null, run.loss ? `last loss ${run.loss.toFixed(4)}` : null].filter(Boolean).join(" · ");
       // A figure and the same on held-out positions belong into one picture.
       const names = Object.keys(found.curves).filter((name) => !(name.startsWith("validation_") && name.slice(11) in found.curves));
       replace(charts, names.map((figure) => {
