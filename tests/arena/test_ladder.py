@@ -165,6 +165,10 @@ def test_games_already_played_are_taken_in_once_with_their_partners(tmp_path: Pa
     text = (tmp_path / "list" / "games.pgn").read_text()
     assert '"the best"' not in text
     assert text.count("[Taken ") == 6
+    # Another list takes all of them in, and says of each where it lay last.
+    whole = {"take": [tmp_path / "list" / "games.pgn"]}
+    run_ladder(plan(games=4), contenders(10), tmp_path / "other", Gambler, **whole)
+    assert (tmp_path / "other" / "games.pgn").read_text().count("[Taken ") == first["games"]
 
 
 def test_games_of_others_are_left_out_and_another_pace_is_refused(tmp_path: Path) -> None:

@@ -70,5 +70,7 @@ def _renamed(game: StoredGame, white: str, black: str, turn: str, mark: str) -> 
     lines = []
     for line in head.splitlines():
         tag = line[1:].partition(" ")[0]
+        if tag == "Taken":
+            continue  # it came from there by way of another list
         lines.append(f'[{tag} "{escaped(new[tag])}"]' if tag in new else line)
     return "\n".join([*lines, f'[Taken "{mark}"]']) + blank + rest
