@@ -9,8 +9,8 @@ from tabiya.errors import UserError
 from tabiya.files import replacing
 from tabiya.learn.lab.folder import read_json
 from tabiya.minds.resnet.lab.result_plan import TABLES
+from tabiya.reports import result_plot
 from tabiya.reports.drawing import can_draw
-from tabiya.reports.result_plot import plot_results
 from tabiya.reports.result_table import markdown
 
 
@@ -29,5 +29,5 @@ def write_report(folder: Path) -> str:
     with replacing(folder / "report.md") as part:
         part.write_text(text, encoding="utf-8")
     if can_draw():
-        plot_results(tables, folder / "report.png")
+        result_plot.plot_results(tables, folder / "report.png")
     return text
