@@ -19,6 +19,7 @@ from tabiya.learn.lab.folder import LabFolder  # noqa: E402
 from tabiya.learn.lab.games import silent  # noqa: E402
 from tabiya.learn.lab.plan import LabMeasures  # noqa: E402
 from tabiya.learn.lab.training import checksums, train_in_turn  # noqa: E402
+from tabiya.learn.lab.turns import train_missing  # noqa: E402
 from tabiya.learn.sidecar import write_sidecar  # noqa: E402
 
 
@@ -32,13 +33,26 @@ def folder(tmp_path: Path) -> LabFolder:
     return made
 
 
+def test_networks_are_trained_in_turn_until_one_does_not_come_to_its_end():
+    asked = []
+
+    def train_one(name: str, minutes: float | None) -> bool:
+        asked.append((name, minutes))
+        return name != "b"
+
+    assert train_in_turn(["a", "b", "c"], train_one) == ["b", "c"]
+    assert asked == [("a", None), ("b", None)]
+    assert train_in_turn(["a"], train_one, minutes=0) == ["a"]
+    assert len(asked) == 2
+
+
 @dataclass(frozen=True)
 class Network:
     name: str
     title: str = "a network"
 
 
-def test_networks_that_are_missing_are_trained_in_turn_until_one_does_not_come_to_its_end(folder: LabFolder):
+def test_only_networks_that_are_missing_are_trained_and_each_is_announced(folder: LabFolder):
     asked: list[tuple[str, float | None]] = []
     said: list[str] = []
     every = [Network("a"), Network("b", "the second"), Network("c"), Network("d")]
@@ -47,10 +61,10 @@ def test_networks_that_are_missing_are_trained_in_turn_until_one_does_not_come_t
         asked.append((network.name, minutes))
         return network.name != "c"
 
-    assert train_in_turn(folder, every, train_one, say=said.append) == ["c", "d"]
+    assert train_missing(folder, every, train_one, say=said.append) == ["c", "d"]
     assert asked == [("b", None), ("c", None)]
     assert said == ["b: the second (3 of 4 left)", "c: a network (2 of 4 left)"]
-    assert train_in_turn(folder, every[1:2], train_one, minutes=0) == ["b"]
+    assert train_missing(folder, every[1:2], train_one, minutes=0) == ["b"]
     assert len(asked) == 2
 
 

@@ -13,14 +13,8 @@ import torch
 from tabiya.arena.provenance import provenance
 from tabiya.errors import UserError
 from tabiya.files import checksum
-from tabiya.learn.config import config_to_dict
-from tabiya.learn.lab.comparison import Variant
-from tabiya.learn.lab.folder import LabFolder
-from tabiya.learn.lab.plan import LabPlan
 
 Say: TypeAlias = Callable[[str], None]
-Files: TypeAlias = Iterable[tuple[str, str, bool]]
-"""What is learned from: the setting that asks for it, paths separated by ':', whether they are folders."""
 
 
 def refuse_missing_device(device: str) -> None:
@@ -29,41 +23,25 @@ def refuse_missing_device(device: str) -> None:
         raise UserError('no CUDA device here: set device = "cpu", or train where there is a GPU')
 
 
-def begin_training(lab: LabPlan, folder: LabFolder, files: Files) -> dict[str, str]:
-    """Hold a folder to an experiment's settings; the checksums of the files that are learned from."""
-    refuse_missing_device(lab.budget.device)
-    sums = checksums(files)
-    # How the networks are measured has no part in them.
-    settings = {name: value for name, value in config_to_dict(lab).items() if name != "measures"}
-    folder.begin("lab.json", settings)
-    return sums
-
-
 def train_in_turn(
-    folder: LabFolder,
-    variants: Sequence[Variant],
-    train_one: Callable[[Variant, float | None], bool],
-    minutes: float | None = None,
-    say: Say = lambda _text: None,
+    names: Sequence[str], train_one: Callable[[str, float | None], bool], minutes: float | None = None
 ) -> list[str]:
-    """Train each network that the folder lacks.
+    """Train each of these; `train_one` is told the minutes left and says whether it came to its end.
 
-    `train_one` is told the minutes left and says whether it came to its end.
     What comes back are the names still missing when the minutes are over.
     """
-    missing, began = folder.lacking(variants), time.monotonic()
+    missing, began = list(names), time.monotonic()
     while missing:
         left = None if minutes is None else minutes - (time.monotonic() - began) / 60
         if left is not None and left <= 0:
             break
-        say(f"{missing[0].name}: {missing[0].title} ({len(missing)} of {len(variants)} left)")
         try:
             if not train_one(missing[0], left):
                 break
         finally:
             clear_device()
         missing.pop(0)
-    return [variant.name for variant in missing]
+    return missing
 
 
 def run_facts(
@@ -98,10 +76,13 @@ def clear_device() -> None:
     torch.compiler.reset()
 
 
-def checksums(files: Files) -> dict[str, str]:
-    """Of every file that is learned from, by its path; of a folder of games, its manifest's."""
+def checksums(wanted: Iterable[tuple[str, str, bool]]) -> dict[str, str]:
+    """Of every file that is learned from, by its path; of a folder of games, its manifest's.
+
+    Each entry is the setting that asks for it, its paths separated by ':', and whether they are folders.
+    """
     sums = {}
-    for setting, paths, is_folder in files:
+    for setting, paths, is_folder in wanted:
         for path in map(Path, paths.split(":")):
             file = path / "manifest.json" if is_folder else path
             if not file.is_file():

@@ -23,7 +23,8 @@ from tabiya.files import replacing, write_json
 from tabiya.learn.checkpoint import newest_checkpoint
 from tabiya.learn.config import config_to_dict
 from tabiya.learn.lab.folder import LabFolder
-from tabiya.learn.lab.training import Files, Say, begin_training, run_facts, train_in_turn
+from tabiya.learn.lab.training import Say, run_facts
+from tabiya.learn.lab.turns import Files, begin_training, train_missing
 from tabiya.learn.log import read_log
 from tabiya.learn.run_record import last_figures
 from tabiya.learn.sidecar import write_sidecar
@@ -59,7 +60,7 @@ def train(
     def train_one(variant: Variant, left: float | None) -> bool:
         return training.of(variant, chosen.get(variant.name), left)
 
-    return train_in_turn(folder, variants, train_one, minutes, say)
+    return train_missing(folder, variants, train_one, minutes, say)
 
 
 class _Training:

@@ -12,7 +12,8 @@ from tabiya.learn.config import config_to_dict
 from tabiya.learn.export import export_onnx
 from tabiya.learn.feed import Source
 from tabiya.learn.lab.folder import LabFolder
-from tabiya.learn.lab.training import Say, begin_training, run_facts, train_in_turn
+from tabiya.learn.lab.training import Say, run_facts
+from tabiya.learn.lab.turns import begin_training, train_missing
 from tabiya.learn.log import read_log
 from tabiya.learn.run_record import last_figures
 from tabiya.learn.sidecar import write_sidecar
@@ -38,7 +39,7 @@ def train(
         tables.keep_only(source for sources in waiting for source in sources.values())
         return _train_one(lab, variant, folder, tables, left, sums)
 
-    return train_in_turn(folder, variants, train_one, minutes, say)
+    return train_missing(folder, variants, train_one, minutes, say)
 
 
 def _train_one(

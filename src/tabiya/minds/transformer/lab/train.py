@@ -11,7 +11,8 @@ from typing import Any
 
 from tabiya.learn.config import config_to_dict
 from tabiya.learn.lab.folder import LabFolder
-from tabiya.learn.lab.training import Files, Say, begin_training, run_facts, train_in_turn
+from tabiya.learn.lab.training import Say, run_facts
+from tabiya.learn.lab.turns import Files, begin_training, train_missing
 from tabiya.learn.log import read_log
 from tabiya.learn.run_record import last_figures
 from tabiya.learn.sidecar import write_sidecar
@@ -32,7 +33,7 @@ def train(
     def train_one(variant: Variant, left: float | None) -> bool:
         return _train_one(lab, variant, folder, tables, left, sums)
 
-    return train_in_turn(folder, variants_of(lab), train_one, minutes, say)
+    return train_missing(folder, variants_of(lab), train_one, minutes, say)
 
 
 def files_of(data: Data) -> Files:
