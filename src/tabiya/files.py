@@ -157,6 +157,13 @@ def refuse_other_settings(folder: Path, before: dict[str, Any], now: dict[str, A
             )
 
 
+def hold_to_settings(path: Path, settings: dict[str, Any]) -> None:
+    """Keep the settings of the work in a folder in this file of it, and refuse others than it has."""
+    if path.exists():
+        refuse_other_settings(path.parent, json.loads(path.read_text()), settings)
+    write_json(path, settings)
+
+
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """A temporary path beside `target` that becomes it if all goes well and leaves no trace if not."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -10,11 +13,24 @@ torch = pytest.importorskip("torch")
 
 from tabiya.errors import UserError  # noqa: E402
 from tabiya.learn.lab.anchors import Anchor, refuse_twins  # noqa: E402
-from tabiya.learn.lab.exams import answer, answers, unanswered  # noqa: E402
+from tabiya.learn.lab.comparison import refuse_no_comparison, refuse_unknown  # noqa: E402
+from tabiya.learn.lab.exams import Ask, answer, answers, sit_exam, unanswered  # noqa: E402
 from tabiya.learn.lab.folder import LabFolder  # noqa: E402
-from tabiya.learn.lab.naming import refuse_no_comparison, refuse_unknown  # noqa: E402
+from tabiya.learn.lab.games import silent  # noqa: E402
+from tabiya.learn.lab.plan import LabMeasures  # noqa: E402
 from tabiya.learn.lab.training import checksums, train_in_turn  # noqa: E402
+from tabiya.learn.lab.turns import train_missing  # noqa: E402
 from tabiya.learn.sidecar import write_sidecar  # noqa: E402
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> LabFolder:
+    """With one network of two bytes."""
+    made = LabFolder(tmp_path, ".nnue")
+    made.network("a").parent.mkdir()
+    made.network("a").write_bytes(b"xy")
+    write_sidecar(made.network("a"), kind="nnue", planes=0, parameters=1)
+    return made
 
 
 def test_networks_are_trained_in_turn_until_one_does_not_come_to_its_end():
@@ -30,21 +46,33 @@ def test_networks_are_trained_in_turn_until_one_does_not_come_to_its_end():
     assert len(asked) == 2
 
 
+@dataclass(frozen=True)
+class Network:
+    name: str
+    title: str = "a network"
+
+
+def test_only_networks_that_are_missing_are_trained_and_each_is_announced(folder: LabFolder):
+    asked: list[tuple[str, float | None]] = []
+    said: list[str] = []
+    every = [Network("a"), Network("b", "the second"), Network("c"), Network("d")]
+
+    def train_one(network: Network, minutes: float | None) -> bool:
+        asked.append((network.name, minutes))
+        return network.name != "c"
+
+    assert train_missing(folder, every, train_one, say=said.append) == ["c", "d"]
+    assert asked == [("b", None), ("c", None)]
+    assert said == ["b: the second (3 of 4 left)", "c: a network (2 of 4 left)"]
+    assert train_missing(folder, every[1:2], train_one, minutes=0) == ["b"]
+    assert len(asked) == 2
+
+
 def test_a_file_that_is_not_there_is_named_with_the_setting_that_asks_for_it(tmp_path: Path):
     (tmp_path / "a").write_text("a")
     (tmp_path / "b").mkdir()
     with pytest.raises(UserError, match=r"manifest.json, which data.games asks for"):
         checksums([("data.labels", str(tmp_path / "a"), False), ("data.games", str(tmp_path / "b"), True)])
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> LabFolder:
-    """With one network of two bytes."""
-    made = LabFolder(tmp_path, ".nnue")
-    made.network("a").parent.mkdir()
-    made.network("a").write_bytes(b"xy")
-    write_sidecar(made.network("a"), kind="nnue", planes=0, parameters=1)
-    return made
 
 
 def test_questions_are_put_once_to_each_network_and_again_when_they_change(folder: LabFolder):
@@ -56,6 +84,56 @@ def test_questions_are_put_once_to_each_network_and_again_when_they_change(folde
     folder.network("a").write_bytes(b"another")
     write_sidecar(folder.network("a"), kind="nnue", planes=0, parameters=1)
     assert unanswered(folder, "quiz", ["a"], {"count": 3}) == ["a"]
+
+
+def test_an_exam_is_read_only_if_somebody_has_to_sit_it(folder: LabFolder):
+    read: list[str] = []
+
+    def questions() -> tuple[int, Ask]:
+        read.append("quiz")
+        return 3, lambda name, _meter: {"asked": name}
+
+    for _again in range(2):
+        sit_exam(folder, "quiz", ["a"], {"count": 3}, questions, silent)
+    assert read == ["quiz"]
+    assert answers(folder, "a", ["quiz"]) == {"quiz": {"asked": "a"}}
+
+
+def test_games_are_held_to_the_networks_that_began_them(folder: LabFolder):
+    sums = folder.begin_games(["a"], mode="policy")
+    assert folder.begin_games(["a"], mode="policy") == sums
+    with pytest.raises(UserError, match="begun with mode = 'policy', now it is 'q'"):
+        folder.begin_games(["a"], mode="q")
+    folder.network("a").write_bytes(b"another")
+    write_sidecar(folder.network("a"), kind="nnue", planes=0, parameters=1)
+    with pytest.raises(UserError, match=r"begun with networks.a"):
+        folder.begin_games(["a"], mode="policy")
+
+
+def test_all_games_are_counted_before_they_are_played():
+    anchors = (Anchor(player="turing"), Anchor(player="random"))
+    measures = LabMeasures(games=10, anchor_games=4, anchors=anchors)
+    assert measures.games_between(3) == 3 * 10
+    # Each of three networks with two anchors, and the anchors with each other.
+    assert measures.expected_games(3) == 3 * 10 + (6 + 1) * 4
+    with pytest.raises(UserError, match="anchor_games must be at least 1, got 0"):
+        LabMeasures(anchor_games=0)
+
+
+def test_a_report_has_no_picture_where_none_can_be_drawn(folder: LabFolder, monkeypatch):
+    drawn: list[Path] = []
+    record = {"rows": 1}
+
+    def report() -> object:
+        return folder.write_report(record, lambda each: f"{each['rows']} row", lambda _, to: drawn.append(to))
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert report() is record
+    assert drawn == []
+    assert folder.report(".md").read_text() == "1 row"
+    monkeypatch.setitem(sys.modules, "matplotlib", ModuleType("matplotlib"))
+    report()
+    assert drawn == [folder.report(".png")]
 
 
 def test_a_network_with_the_manifest_of_another_is_refused(folder: LabFolder):

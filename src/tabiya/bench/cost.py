@@ -35,7 +35,7 @@ from tabiya.bench.cost_measure import (
 )
 from tabiya.bench.cost_tables import prices, tables
 from tabiya.bench.inputs import pgn_inputs
-from tabiya.cli.common import Meter, progress
+from tabiya.cli.common import Meter, exit_code, progress
 from tabiya.data.shards import RECORD
 from tabiya.errors import UserError
 from tabiya.protocols.engine_path import engine_command
@@ -167,12 +167,7 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     add_page_arguments(parser, PAGE, "results/costs.json")
     args = parser.parse_args(words)
-    try:
-        _run(args)
-    except UserError as error:
-        print(f"tabiya: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return exit_code(lambda: _run(args))
 
 
 def _run(args: argparse.Namespace) -> None:

@@ -26,6 +26,7 @@ import numpy as np
 
 from tabiya import _core
 from tabiya.arena.provenance import provenance
+from tabiya.cli.common import exit_code
 from tabiya.data.teaching import Chunk, Pupils, Teaching
 from tabiya.errors import UserError
 from tabiya.protocols.engine_path import engine_command
@@ -206,12 +207,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--from", dest="file", metavar="FILE", help="measure nothing, read these figures")
     add_page_arguments(parser, PAGE, "results/scaling-ray.json")
     args = parser.parse_args(words)
-    try:
-        _run(args)
-    except UserError as error:
-        print(f"tabiya: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return exit_code(lambda: _run(args))
 
 
 def _run(args: argparse.Namespace) -> None:

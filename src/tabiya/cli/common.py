@@ -1,11 +1,12 @@
-"""What several commands share: limits from options, JSON, progress."""
+"""What several commands share: verbs, limits from options, JSON, progress, how a program ends."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,6 +15,31 @@ from tabiya.player import Limit
 
 if TYPE_CHECKING:
     from tabiya.scale.executor import Executor
+
+
+def add_verbs(parser: argparse.ArgumentParser, command: str, verbs: Mapping[str, str]) -> None:
+    """A command made of verbs: each is a module COMMAND_VERB of its own, here with what it does."""
+    choices = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for verb, summary in verbs.items():
+        module = importlib.import_module(f"tabiya.cli.{command}_{verb}")
+        own = choices.add_parser(verb, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        module.add_arguments(own)
+        own.set_defaults(run=module.run)
+
+
+def run_verb(args: argparse.Namespace) -> int:
+    """Do what the verb says."""
+    return int(args.run(args))
+
+
+def exit_code(work: Callable[[], object]) -> int:
+    """Of a program of its own: 0 when the work is done, 2 when the user's mistake was told in a sentence."""
+    try:
+        work()
+    except UserError as error:
+        print(f"tabiya: {error}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def print_json(value: Any) -> None:

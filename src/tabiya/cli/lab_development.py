@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tabiya.cli.common import print_json, progress
-from tabiya.cli.lab_lookahead import device_of
+from tabiya.cli.lab_lens import device_of, write_pages
 from tabiya.errors import UserError
 
 OUT = "runs/lab-development"
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     import numpy as np
 
     from tabiya.arena.puzzles import load_puzzles
-    from tabiya.files import refuse_other_settings, replacing
+    from tabiya.files import hold_to_settings, replacing
     from tabiya.learn.checkpoint import checkpoint_step, checkpoints
     from tabiya.minds.transformer.export import load_network
     from tabiya.minds.transformer.lens_development import Development
@@ -57,11 +57,7 @@ def run(args: argparse.Namespace) -> int:
         "puzzles": Path(args.puzzles).name,
         **{name: getattr(args, name) for name in ("max", "patched", "positions", "seed")},
     }
-    kept = out / "settings.json"
-    if kept.exists():
-        refuse_other_settings(out, json.loads(kept.read_text()), settings)
-    with replacing(kept) as part:
-        part.write_text(json.dumps(settings, indent=1) + "\n")
+    hold_to_settings(out / "settings.json", settings)
     measures = Development(packed, puzzles, device, args.patched)
     with progress("checkpoints", len(files)) as meter:
         for file in files:
@@ -84,18 +80,8 @@ def run(args: argparse.Namespace) -> int:
 
 def write_report(out: Path, name: str) -> list[dict[str, Any]]:
     """The report of every checkpoint that was measured, also of those that are gone by now."""
-    from tabiya.files import replacing
     from tabiya.lens.development import figure, markdown
 
     rows = [json.loads(file.read_text()) for file in sorted(out.glob("step-*.json"))]
-    scene = figure(rows)
-    contents = {
-        "json": (json.dumps(rows, indent=1) + "\n").encode(),
-        "md": markdown(name, rows).encode(),
-        "svg": scene.svg("measures over the steps").encode(),
-        "png": scene.png(),
-    }
-    for suffix, content in contents.items():
-        with replacing(out / f"report.{suffix}") as part:
-            part.write_bytes(content)
+    write_pages(out, rows, markdown(name, rows), figure(rows), "measures over the steps")
     return rows

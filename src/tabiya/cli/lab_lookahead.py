@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabiya.cli.common import add_on_argument, executor_of, print_json, progress
+from tabiya.cli.lab_lens import device_of, write_pages
 from tabiya.errors import UserError
 
 if TYPE_CHECKING:
-    import torch
-
     from tabiya.scale.executor import Executor
 
 OUT = "runs/lab-lookahead"
@@ -57,25 +56,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def device_of(name: str) -> torch.device:
-    """The device asked for, or the best there is; its absence, and torch's, are one sentence."""
-    try:
-        import torch
-    except ImportError:
-        raise UserError(
-            "this experiment needs torch: install it with `pip install 'tabiya[train]'`"
-        ) from None
-    if name not in ("", "cpu", "cuda"):
-        raise UserError(f"--device must be cpu or cuda, got {name!r}")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise UserError("--device cuda: torch sees no GPU here")
-    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
-
-
 def _measure(args: argparse.Namespace, out: Path, executor: Executor) -> None:
     device = device_of(args.device)
     from tabiya.arena.puzzles import load_puzzles
-    from tabiya.files import refuse_other_settings, replacing
+    from tabiya.files import hold_to_settings, replacing
     from tabiya.lens.lookahead import read_records
     from tabiya.minds.transformer.export import load_network
     from tabiya.minds.transformer.lens_workers import Patchers, measured
@@ -103,11 +87,7 @@ def _measure(args: argparse.Namespace, out: Path, executor: Executor) -> None:
             "checkpoint": file.name,
             "step": metadata.get("step"),
         }
-        kept = out / f"{name}.settings.json"
-        if kept.exists():
-            refuse_other_settings(out, json.loads(kept.read_text()), settings)
-        with replacing(kept) as part:
-            part.write_text(json.dumps(settings, indent=1) + "\n")
+        hold_to_settings(out / f"{name}.settings.json", settings)
         records = out / f"{name}.jsonl"
         before = read_records(records)
         # A line that was cut off must not stay in front of the next.
@@ -133,21 +113,11 @@ def _name(where: Path, flipped: bool) -> str:
 
 def write_report(out: Path) -> dict[str, Any]:
     """The report of all records in a folder."""
-    from tabiya.files import replacing
     from tabiya.lens.lookahead import figure, markdown, read_records, summary
 
     files = sorted(out.glob("*.jsonl"))
     if not files:
         raise UserError(f"no records in {out}: name the run of a transformer, and --puzzles")
     found = {file.stem: summary(read_records(file)) for file in files}
-    scene = figure(found)
-    contents = {
-        "json": (json.dumps(found, indent=1) + "\n").encode(),
-        "md": markdown(found).encode(),
-        "svg": scene.svg("effects of patching by layer").encode(),
-        "png": scene.png(),
-    }
-    for suffix, content in contents.items():
-        with replacing(out / f"report.{suffix}") as part:
-            part.write_bytes(content)
+    write_pages(out, found, markdown(found), figure(found), "effects of patching by layer")
     return found

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabiya.cli.common import Meter, add_on_argument, executor_of, print_json, progress
-from tabiya.cli.lab_lookahead import device_of
+from tabiya.cli.lab_lens import device_of
 from tabiya.errors import UserError
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     if args.positions is None:
         raise UserError("which positions? --positions names a file with a FEN or EPD a line")
     from tabiya.data.fens import read_positions
-    from tabiya.files import refuse_other_settings, replacing
+    from tabiya.files import hold_to_settings
     from tabiya.lens.gallery import build
     from tabiya.lens.patterns import Maps
     from tabiya.minds.transformer.lens_patterns import PatternTraining, train
@@ -62,11 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
     out = Path(args.out)
     settings = {"checkpoint": file.name, "step": metadata.get("step"), "positions": Path(args.positions).name}
-    kept = out / "settings.json"
-    if kept.exists():
-        refuse_other_settings(out, json.loads(kept.read_text()), settings)
-    with replacing(kept) as part:
-        part.write_text(json.dumps(settings, indent=1) + "\n")
+    hold_to_settings(out / "settings.json", settings)
     packed = playable(read_positions(Path(args.positions)))[: args.max]
     if len(packed) < 2:
         raise UserError(f"{args.positions} has fewer than two positions with a move in them")

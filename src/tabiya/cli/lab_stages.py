@@ -4,36 +4,53 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from tabiya.cli.common import print_json
+from tabiya.cli.common import print_json, progress
 from tabiya.errors import UserError
 
 if TYPE_CHECKING:
-    from tabiya.learn.lab.folder import LabFolder
-
-STAGES = ("train", "play", "report")
+    from tabiya.learn.lab.folder import LabFolder, Record
+    from tabiya.learn.lab.games import Progress
+    from tabiya.player import OpenPlayer
 
 Plan = TypeVar("Plan")
-Train = Callable[[float | None, Callable[[str], None]], list[str]]
-"""Trains for so many minutes at most, says what it does, and answers with the networks still missing."""
+
+
+@dataclass(frozen=True)
+class Stages(Generic[Plan]):
+    """What is an experiment's own: its networks, and what each stage does with them."""
+
+    names: Callable[[Plan], list[str]]
+    train: Callable[[Plan, LabFolder, float | None, Callable[[str], None]], list[str]]
+    """Trains for so many minutes at most, says what it does, and answers with the networks still missing."""
+    play: Callable[[Plan, LabFolder, OpenPlayer, Progress], int]
+    """Plays what is missing, and answers with the number of games."""
+    report: Callable[[Plan, LabFolder], Record]
 
 
 def add_arguments(parser: argparse.ArgumentParser, name: str, stem: str | None = None) -> None:
     """`stem` names the config and the folder where the experiment's own name does not say enough."""
-    stem = f"lab-{stem or name}"
-    config, out = f"configs/{stem}.toml", f"runs/{stem}"
+    add_place_arguments(parser, name, stem or name)
+    parser.add_argument(
+        "--stage", choices=tuple(_WAYS), help="only this one (all three, one after the other)"
+    )
+    parser.add_argument(
+        "--minutes", type=float, metavar="N", help="stop training after N minutes, to go on later"
+    )
+
+
+def add_place_arguments(parser: argparse.ArgumentParser, name: str, stem: str) -> None:
+    """Where an experiment's settings and all that it makes lie, and how its outcome is told."""
+    config, out = f"configs/lab-{stem}.toml", f"runs/lab-{stem}"
     parser.add_argument(
         "--config", metavar="FILE", default=config, help=f"the experiment's settings ({config})"
     )
     parser.add_argument("--out", metavar="DIR", default=out, help=f"folder for all of it, resumed ({out})")
-    parser.add_argument("--stage", choices=STAGES, help="only this one (all three, one after the other)")
-    parser.add_argument(
-        "--minutes", type=float, metavar="N", help="stop training after N minutes, to go on later"
-    )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.set_defaults(experiment=name)
 
@@ -58,11 +75,16 @@ def plan_of(args: argparse.Namespace, cls: type[Plan]) -> Plan:
     return plan
 
 
-def run_stages(args: argparse.Namespace, stages: Mapping[str, Callable[[], dict[str, Any]]]) -> int:
-    """The stage asked for, or all of them as far as they come."""
+def run_stages(
+    args: argparse.Namespace, plan: type[Plan], stages: Stages[Plan], suffix: str = ".onnx"
+) -> int:
+    """The stage asked for, or all of them as far as they come; `suffix` is that of a network's file."""
+    from tabiya.learn.lab.folder import LabFolder
+
+    lab, folder = plan_of(args, plan), LabFolder(Path(args.out), suffix)
     outcome: dict[str, Any] = {}
-    for stage in (args.stage,) if args.stage else STAGES:
-        outcome = stages[stage]()
+    for stage in (args.stage,) if args.stage else _WAYS:
+        outcome = _WAYS[stage](args, lab, folder, stages)
         if outcome.get("missing"):
             break
     if args.json:
@@ -70,12 +92,11 @@ def run_stages(args: argparse.Namespace, stages: Mapping[str, Callable[[], dict[
     return 0
 
 
-def train_stage(
-    args: argparse.Namespace, folder: LabFolder, names: Sequence[str], train: Train
-) -> dict[str, Any]:
+def _train(args: argparse.Namespace, lab: Plan, folder: LabFolder, stages: Stages[Plan]) -> dict[str, Any]:
+    names = stages.names(lab)
     # A run shows its figures as it goes; beside JSON they must not stand.
     with redirect_stdout(sys.stderr) if args.json else nullcontext():
-        missing = train(args.minutes, lambda text: print(text, file=sys.stderr, flush=True))
+        missing = stages.train(lab, folder, args.minutes, say)
     trained = [name for name in names if name not in missing]
     if not args.json:
         rest = f", still to do: {', '.join(missing)} (the same command goes on)" if missing else ""
@@ -83,18 +104,31 @@ def train_stage(
     return {"stage": "train", "out": str(folder.path), "trained": trained, "missing": missing}
 
 
-def play_stage(args: argparse.Namespace, folder: LabFolder, games: int) -> dict[str, Any]:
-    """What is said once all games are played."""
+def _play(args: argparse.Namespace, lab: Plan, folder: LabFolder, stages: Stages[Plan]) -> dict[str, Any]:
+    from tabiya.roster import open_player
+
+    games = stages.play(lab, folder, open_player, progress)
     if not args.json:
         print(f"{games:,} games in {folder.path / 'games'}")
     return {"stage": "play", "out": str(folder.path), "games": games}
 
 
-def report_stage(
-    args: argparse.Namespace, folder: LabFolder, record: dict[str, Any], text: str
-) -> dict[str, Any]:
-    """What is said of a report that is written."""
+def _report(args: argparse.Namespace, lab: Plan, folder: LabFolder, stages: Stages[Plan]) -> Record:
+    record = stages.report(lab, folder)
     if not args.json:
-        print(text, end="")
-        print(f"\nreport {folder.report('.md')}, all figures {folder.report('.json')}")
+        print_report(folder)
     return record
+
+
+_WAYS = {"train": _train, "play": _play, "report": _report}
+
+
+def print_report(folder: LabFolder) -> None:
+    """A report that was just written, and where it lies."""
+    print(folder.report(".md").read_text(encoding="utf-8"), end="")
+    print(f"\nreport {folder.report('.md')}, all figures {folder.report('.json')}")
+
+
+def say(text: str) -> None:
+    """What an experiment does as it goes: beside its outcome, and at once."""
+    print(text, file=sys.stderr, flush=True)

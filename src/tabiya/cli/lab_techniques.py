@@ -33,17 +33,13 @@ def run(args: argparse.Namespace) -> int:
     names = chosen_techniques(args.techniques)
     trial = Trial(args.mind, plan_from(args, [args.mind, args.mind]), Sprt.parse(args.sprt, "logistic"))
     folder = Path(args.out or OUT)
-    done: set[str] = set()
     with executor_of(args) as executor, progress("techniques", len(names)) as meter:
 
         def watch(name: str, status: MatchStatus) -> None:
-            if name not in done:
-                done.add(name)
-                meter.advance(1)
             score = status.score
             meter.describe(f"{name} +{score.wins} ={score.draws} -{score.losses}  LLR {status.llr or 0:+.2f}")
 
-        ledger = try_techniques(trial, names, folder, open_player, watch, executor)
+        ledger = try_techniques(trial, names, folder, open_player, watch, meter.advance, executor)
     if args.json:
         print_json(ledger)
     else:

@@ -32,6 +32,13 @@ def load_config(path: str | Path, cls: type[T]) -> T:
     return _read_table(read_toml(path), cls, _Place(str(path)))
 
 
+def refuse_below_one(config: object, *names: str) -> None:
+    """A `UserError` that names the first of these settings that is less than 1."""
+    for name in names:
+        if getattr(config, name) < 1:
+            raise UserError(f"{name} must be at least 1, got {getattr(config, name)}")
+
+
 def read_toml(path: str | Path) -> dict[str, Any]:
     """The tables of a TOML file; `UserError` if it is none."""
     try:

@@ -8,7 +8,6 @@ is written here once.
 
 from __future__ import annotations
 
-import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from tabiya.errors import UserError
-from tabiya.files import refuse_other_settings, replacing
+from tabiya.files import hold_to_settings
 from tabiya.learn.checkpoint import (
     checkpoint_path,
     keep_last,
@@ -32,7 +31,7 @@ from tabiya.learn.checkpoint import (
     save_checkpoint,
     state_tensors,
 )
-from tabiya.learn.config import config_to_dict
+from tabiya.learn.config import config_to_dict, refuse_below_one
 from tabiya.learn.distributed import team
 from tabiya.learn.log import RunLog
 from tabiya.learn.muon import Muon
@@ -67,9 +66,7 @@ class RunSettings:
     """Checkpoints kept."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "report_steps", "validate_steps", "checkpoint_steps", "keep"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
+        refuse_below_one(self, "steps", "batch", "report_steps", "validate_steps", "checkpoint_steps", "keep")
 
 
 Config = TypeVar("Config", bound=RunSettings)
@@ -90,7 +87,8 @@ class TrainingRun(ABC, Generic[Config, Network, HeldOut]):
         self.device = torch.device(config.device)
         self.team = team()
         folder.mkdir(parents=True, exist_ok=True)
-        self._remember_config()
+        if self.team.leads:
+            hold_to_settings(folder / "config.json", config_to_dict(config))
         torch.manual_seed(config.seed)
         torch.set_float32_matmul_precision("high")
         self.network = self.learning_network()
@@ -241,17 +239,6 @@ class TrainingRun(ABC, Generic[Config, Network, HeldOut]):
         )
         keep_last(self.folder, self.config.keep)
         return path
-
-    def _remember_config(self) -> None:
-        if not self.team.leads:
-            return
-        path = self.folder / "config.json"
-        mine = config_to_dict(self.config)
-        if path.exists():
-            refuse_other_settings(self.folder, json.loads(path.read_text()), mine)
-            return
-        with replacing(path) as part:
-            part.write_text(json.dumps(mine, indent=1) + "\n")
 
 
 def deadline_after(minutes: float | None) -> float | None:

@@ -5,12 +5,11 @@ Drawn with matplotlib, which only the extra `plot` installs.
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 from tabiya.errors import UserError
-from tabiya.files import replacing
+from tabiya.reports.drawing import can_draw, sheet
 
 INK = "#2f5d8a"
 OTHER_INK = "#c8793a"
@@ -22,32 +21,25 @@ def check_plot(path: Path) -> None:
         raise UserError(f"a plot is a .png or a .svg file, got {path}")
     if path.is_dir():
         raise UserError(f"{path} is a folder: --plot must name a file")
-    if importlib.util.find_spec("matplotlib") is None:
+    if not can_draw():
         raise UserError("--plot needs matplotlib: install it with `pip install 'tabiya[plot]'`")
 
 
 def plot_stats(stats: dict[str, Any], path: Path) -> None:
     """Draw the figures of `tabiya.data.stats.folder_stats` into `path`."""
     check_plot(path)
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, 7), layout="constrained")
-    FigureCanvasAgg(figure)
-    figure.suptitle(f"{stats['folder']}: {stats['positions']:,} positions of {stats['games']:,} games")
-    ratings, plies, results, duplicates = figure.subplots(2, 2).flat
-    _draw_histogram(ratings, stats["ratings"]["histogram"], "average rating of the players")
-    _draw_histogram(plies, stats["plies"]["histogram"], "half-moves played")
     names = {"white": "White wins", "draw": "draw", "black": "Black wins", "unknown": "unknown"}
-    _draw_bars(
-        results, {names[name]: entry["positions"] for name, entry in stats["results"].items()}, "result"
-    )
+    outcomes = {names[name]: entry["positions"] for name, entry in stats["results"].items()}
     found = stats["duplicates"]
     how = "" if found["method"] == "exact" else f" (estimated from one in {found['one_in']})"
     kinds = {"first of its kind": found["distinct"], "duplicate": found["duplicates"]}
-    _draw_bars(duplicates, kinds, f"duplicates{how}")
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format=path.suffix[1:], dpi=120)
+    with sheet(path, 11, 7, dpi=120) as figure:
+        figure.suptitle(f"{stats['folder']}: {stats['positions']:,} positions of {stats['games']:,} games")
+        ratings, plies, results, duplicates = figure.subplots(2, 2).flat
+        _draw_histogram(ratings, stats["ratings"]["histogram"], "average rating of the players")
+        _draw_histogram(plies, stats["plies"]["histogram"], "half-moves played")
+        _draw_bars(results, outcomes, "result")
+        _draw_bars(duplicates, kinds, f"duplicates{how}")
 
 
 def _draw_histogram(axes: Any, histogram: list[dict[str, int]], title: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tabiya.files import replacing
+from tabiya.reports.drawing import sheet
 from tabiya.reports.lab_table import budget_sentence, total_positions
 
 INK = "#2f5d8a"
@@ -20,21 +20,15 @@ def plot_lab(record: dict[str, Any], path: Path) -> bool:
     rows = [row for row in record["rows"] if row.get("difference") is not None]
     if len(rows) < 2:
         return False
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     as_curve = record["experiment"] == "resnet-data"
-    figure = Figure(figsize=(9, 5 if as_curve else 1.5 + 0.45 * len(rows)), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
-    if as_curve:
-        _draw_curve(axes, rows, record["baseline"])
-    else:
-        draw_differences(axes, rows, record["baseline"])
-    axes.set_title(record["question"])
-    figure.supxlabel(budget_sentence(record).partition(". ")[0], fontsize=7)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=120)
+    with sheet(path, 9, 5 if as_curve else 1.5 + 0.45 * len(rows), dpi=120) as figure:
+        axes = figure.subplots()
+        if as_curve:
+            _draw_curve(axes, rows, record["baseline"])
+        else:
+            draw_differences(axes, rows, record["baseline"])
+        axes.set_title(record["question"])
+        figure.supxlabel(budget_sentence(record).partition(". ")[0], fontsize=7)
     return True
 
 

@@ -15,16 +15,29 @@ Record = dict[str, Any]
 def markdown(record: Record) -> str:
     """The whole report."""
     parts = [
-        f"# {record['experiment']}: {record['question']}",
         record["verdict"],
         budget_sentence(record),
         _main_table(record),
         scale_sentence(record),
         _bands_table(record),
-        "\n".join(f"- {note}" for note in record["notes"]),
+    ]
+    return page(record, parts)
+
+
+def page(record: Record, parts: Sequence[str]) -> str:
+    """A report of these parts, empty ones left out, between its question and where it comes from."""
+    whole = [
+        f"# {record['experiment']}: {record['question']}",
+        *parts,
+        "\n".join(f"- {note}" for note in record.get("notes", ())),
         f"Made by version {record['version']}, commit {record['commit']}, on {record['date']}.",
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return "\n\n".join(part for part in whole if part) + "\n"
+
+
+def expected_sentence(record: Record) -> str:
+    """What was expected before the first step, if anything."""
+    return f"Expected before: {record['expected']}" if record["expected"] else ""
 
 
 def budget_sentence(record: Record) -> str:
@@ -75,6 +88,11 @@ def _end(bound: float | None, form: str) -> str:
     return "no bound" if bound is None else f"{bound:{form}}"
 
 
+def anchor_rating(anchor: Record) -> str:
+    """An anchor's Elo: given, or as the games tell it."""
+    return f"{anchor['known']:.0f}, given" if anchor["known"] is not None else signed(anchor, "rating")
+
+
 def share(figures: Record | None, key: str, ends: str) -> str:
     """A share in per cent with its interval."""
     if not figures or figures.get(key) is None:
@@ -98,9 +116,7 @@ def _main_table(record: Record) -> str:
         cells += [_exam_cell(row["exams"].get(kind), kind) for kind in exams]
         rows.append([*cells, f"{total_positions(row):,}", f"{row['parameters']:,}"])
     for anchor in record["anchors"]:
-        fixed = anchor["known"] is not None
-        rating = f"{anchor['known']:.0f}, given" if fixed else signed(anchor, "rating")
-        rows.append([anchor["name"], "anchor", "", "", rating, *[""] * len(exams), "", ""])
+        rows.append([anchor["name"], "anchor", "", "", anchor_rating(anchor), *[""] * len(exams), "", ""])
     return table(head, rows)
 
 

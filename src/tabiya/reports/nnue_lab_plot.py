@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from tabiya.files import replacing
+from tabiya.reports.drawing import sheet
 from tabiya.reports.lab_plot import INK, OTHER_INK, draw_differences
 from tabiya.reports.nnue_lab_table import GRIDS, grid_of
 
@@ -29,11 +29,10 @@ def plot_nnue_lab(record: Record, path: Path) -> None:
     across = 2
     down = -(-len(panels) // across)
     tall = min(6.0, max(4.0, 1.5 + 0.22 * len(record["rows"])))
-    figure = _figure(13, tall * down)
-    figure.suptitle(record["question"])
-    for number, panel in enumerate(panels, 1):
-        panel(figure.add_subplot(down, across, number))
-    _save(figure, path)
+    with sheet(path, 13, tall * down, dpi=100) as figure:
+        figure.suptitle(record["question"])
+        for number, panel in enumerate(panels, 1):
+            panel(figure.add_subplot(down, across, number))
 
 
 def plot_weights(title: str, weights: Record, path: Path) -> None:
@@ -41,29 +40,28 @@ def plot_weights(title: str, weights: Record, path: Path) -> None:
     boards = np.array(weights["boards"], np.float32)
     neurons = len(boards)
     # Nine cells for each board of eight: the ninth is the gap.
-    sheet = np.full((9 * neurons, 9 * len(PIECES)), np.nan, np.float32)
+    all_boards = np.full((9 * neurons, 9 * len(PIECES)), np.nan, np.float32)
     for row in range(neurons):
         reach = float(np.abs(boards[row]).max()) or 1.0
         for column in range(len(PIECES)):
             board = boards[row, column].reshape(8, 8)[::-1] / reach  # the eighth rank on top
-            sheet[9 * row : 9 * row + 8, 9 * column : 9 * column + 8] = board
+            all_boards[9 * row : 9 * row + 8, 9 * column : 9 * column + 8] = board
     tall = 1.0 + neurons
-    figure = _figure(12.6, tall, None)
-    # Placed by hand: to find the best place takes longer than to draw.
-    axes = figure.add_axes((0.04, 0.01, 0.95, neurons / tall))
-    axes.imshow(sheet, cmap="RdBu", vmin=-1, vmax=1, interpolation="nearest")
-    axes.set_xticks([9 * column + 3.5 for column in range(len(PIECES))], list(PIECES), fontsize=14)
-    axes.xaxis.tick_top()
     labels = [
         f"{number}\n{100 * active:.0f} %"
         for number, active in zip(weights["neurons"], weights["active"], strict=True)
     ]
-    axes.set_yticks([9 * row + 3.5 for row in range(neurons)], labels, fontsize=8)
-    axes.tick_params(length=0)
-    for side in axes.spines.values():
-        side.set_visible(False)
-    axes.set_title(f"{title}\nneurons by number and share of views in which they are active", fontsize=9)
-    _save(figure, path)
+    # Placed by hand: to find the best place takes longer than to draw.
+    with sheet(path, 12.6, tall, dpi=100, layout=None) as figure:
+        axes = figure.add_axes((0.04, 0.01, 0.95, neurons / tall))
+        axes.imshow(all_boards, cmap="RdBu", vmin=-1, vmax=1, interpolation="nearest")
+        axes.set_xticks([9 * column + 3.5 for column in range(len(PIECES))], list(PIECES), fontsize=14)
+        axes.xaxis.tick_top()
+        axes.set_yticks([9 * row + 3.5 for row in range(neurons)], labels, fontsize=8)
+        axes.tick_params(length=0)
+        for side in axes.spines.values():
+            side.set_visible(False)
+        axes.set_title(f"{title}\nneurons by number and share of views in which they are active", fontsize=9)
 
 
 def _panels(record: Record) -> list[Panel]:
@@ -160,17 +158,3 @@ def _heat_map(
         axes.set_title(what)
 
     return draw
-
-
-def _figure(width: float, height: float, layout: Literal["constrained"] | None = "constrained") -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout=layout)
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _save(figure: Any, path: Path) -> None:
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=100)

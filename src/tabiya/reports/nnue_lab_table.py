@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tabiya.reports.lab_table import scale_sentence, share, signed, table
+from tabiya.reports.lab_table import (
+    anchor_rating,
+    expected_sentence,
+    page,
+    scale_sentence,
+    share,
+    signed,
+    table,
+)
 
 Record = dict[str, Any]
 Cell = Callable[[Record], str]
@@ -18,9 +26,8 @@ Cell = Callable[[Record], str]
 def markdown(record: Record) -> str:
     """The whole report."""
     parts = [
-        f"# {record['experiment']}: {record['question']}",
         record["verdict"],
-        f"Expected before: {record['expected']}" if record["expected"] else "",
+        expected_sentence(record),
         _budget_sentence(record),
         _main_table(record),
         scale_sentence(record),
@@ -31,10 +38,8 @@ def markdown(record: Record) -> str:
         _inputs_table(record),
         _NEURONS,
         _pictures(record),
-        "\n".join(f"- {note}" for note in record["notes"]),
-        f"Made by version {record['version']}, commit {record['commit']}, on {record['date']}.",
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return page(record, parts)
 
 
 _NEURONS = (
@@ -81,8 +86,7 @@ def _main_table(record: Record) -> str:
     ]
     rows = [[cell(row) for cell in cells] for row in record["rows"]]
     for anchor in record["anchors"]:
-        rating = f"{anchor['known']:.0f}, given" if anchor["known"] is not None else signed(anchor, "rating")
-        rows.append([anchor["name"], "anchor", *[""] * 5, rating, *[""] * (len(head) - 8)])
+        rows.append([anchor["name"], "anchor", *[""] * 5, anchor_rating(anchor), *[""] * (len(head) - 8)])
     return table(head, rows)
 
 

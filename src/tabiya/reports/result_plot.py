@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tabiya.files import replacing
+from tabiya.reports.drawing import sheet
 
 Json = Mapping[str, Any]
 INKS = ("#2f5d8a", "#c8793a", "#4b8b5a", "#8a4b7d")
@@ -21,20 +21,14 @@ def plot_results(tables: Mapping[str, Json], path: Path) -> bool:
     panels = [(draw, tables[name]) for name, draw in _PANELS.items() if name in tables]
     if not panels:
         return False
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(6.5 * columns, 4.5 * rows), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for (draw, found), place in zip(panels, axes, strict=False):
-        draw(place, found)
-    for place in axes[len(panels) :]:
-        place.set_visible(False)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=120)
+    with sheet(path, 6.5 * columns, 4.5 * rows, dpi=120) as figure:
+        axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+        for (draw, found), place in zip(panels, axes, strict=False):
+            draw(place, found)
+        for place in axes[len(panels) :]:
+            place.set_visible(False)
     return True
 
 

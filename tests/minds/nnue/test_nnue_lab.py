@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -69,17 +65,13 @@ speed_positions = 2
 speed_nodes = 200
 """
 
-PUZZLES = """PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes,GameUrl,OpeningTags
-a,6k1/5ppp/8/8/8/8/r4PPP/1R1R2K1 b - - 0 1,a2a3 d1d8,1300,80,90,10,mate,,
-b,6k1/5ppp/8/8/8/8/r4PPP/1R1R2K1 b - - 0 1,a2a4 b1b8,1700,80,90,10,mate,,
-"""
 PGN = '[Result "1-0"]\n\n1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7# 1-0\n'
 
 
 @pytest.fixture
-def config(labels_file: Path, games_folder: Path, tmp_path: Path):
+def config(labels_file: Path, games_folder: Path, tmp_path: Path, two_puzzles: str):
     """Writes the settings of an experiment."""
-    (tmp_path / "puzzles.csv").write_text(PUZZLES)
+    (tmp_path / "puzzles.csv").write_text(two_puzzles)
     (tmp_path / "some.pgn").write_text(PGN)
 
     def write(experiment: str, *variants: str, more: str = "", **changes: str) -> Path:
@@ -101,11 +93,6 @@ def config(labels_file: Path, games_folder: Path, tmp_path: Path):
     return write
 
 
-def run_lab(capsys: pytest.CaptureFixture[str], experiment: str, *words: object) -> dict[str, Any]:
-    assert main(["lab", experiment, *map(str, words), "--json"]) == 0
-    return dict(json.loads(capsys.readouterr().out))
-
-
 def is_png(path: Path) -> bool:
     return path.read_bytes().startswith(b"\x89PNG")
 
@@ -113,9 +100,9 @@ def is_png(path: Path) -> bool:
 # Whole experiments ----------------------------------------------------------------------------------------
 
 
-def test_the_axes_from_files_to_their_report(config, tmp_path: Path, capsys):
+def test_the_axes_from_files_to_their_report(config, tmp_path: Path, run_lab):
     file, out = config("axes"), tmp_path / "out"
-    record = run_lab(capsys, "axes", "--config", file, "--out", out)
+    record = run_lab("axes", "--config", file, "--out", out)
     sizes = {row["name"]: row["inputs"]["size"] for row in record["rows"]}
     assert sizes == {
         "material": 12,
@@ -152,14 +139,14 @@ def test_the_axes_from_files_to_their_report(config, tmp_path: Path, capsys):
     before = {path: path.stat().st_mtime_ns for part in parts for path in (out / part).rglob("*.[npj][ngs]*")}
     assert len(before) > 60
     for stage in ("train", "play"):
-        run_lab(capsys, "axes", "--config", file, "--out", out, "--stage", stage)
+        run_lab("axes", "--config", file, "--out", out, "--stage", stage)
     kept = {path for path, changed in before.items() if path.stat().st_mtime_ns == changed}
     assert {path.name for path in before.keys() - kept} <= {"result.json"}
 
 
-def test_the_sweep_has_a_grid_of_each_figure(config, tmp_path: Path, capsys):
+def test_the_sweep_has_a_grid_of_each_figure(config, tmp_path: Path, run_lab):
     out = tmp_path / "out"
-    record = run_lab(capsys, "nnue-sweep", "--config", config("nnue-sweep"), "--out", out)
+    record = run_lab("nnue-sweep", "--config", config("nnue-sweep"), "--out", out)
     assert [row["name"] for row in record["rows"]] == ["8x4", "8x8", "16x4", "16x8", "16x4x4", "16x8x4"]
     text = (out / "report.md").read_text()
     for what in ("loss", "Elo", "puzzle moves right, %", "nodes a second"):
@@ -167,9 +154,9 @@ def test_the_sweep_has_a_grid_of_each_figure(config, tmp_path: Path, capsys):
     assert is_png(out / "report.png")
 
 
-def test_pairs_of_pieces_are_chosen_by_frequency_and_by_use(config, tmp_path: Path, capsys):
+def test_pairs_of_pieces_are_chosen_by_frequency_and_by_use(config, tmp_path: Path, run_lab):
     out = tmp_path / "out"
-    record = run_lab(capsys, "statistical", "--config", config("statistical"), "--out", out)
+    record = run_lab("statistical", "--config", config("statistical"), "--out", out)
     sizes = {row["name"]: row["inputs"]["size"] for row in record["rows"]}
     assert sizes == {
         "all": 768,
@@ -186,9 +173,9 @@ def test_pairs_of_pieces_are_chosen_by_frequency_and_by_use(config, tmp_path: Pa
     assert all(len(set(name.split(", "))) == 2 for name in sets["used-32"]["first"])
 
 
-def test_moves_teach_and_tune_in_one_experiment(config, tmp_path: Path, capsys):
+def test_moves_teach_and_tune_in_one_experiment(config, tmp_path: Path, run_lab):
     out = tmp_path / "out"
-    record = run_lab(capsys, "pqr", "--config", config("pqr"), "--out", out)
+    record = run_lab("pqr", "--config", config("pqr"), "--out", out)
     rows = {row["name"]: row for row in record["rows"]}
     assert list(rows) == ["evaluations", "pqr", "triplet", "signed-triplet", "tuned-pqr", "tuned-triplet"]
     assert all(0 <= row["prefers_played"] <= 1 for row in rows.values())
@@ -213,10 +200,10 @@ def test_moves_teach_and_tune_in_one_experiment(config, tmp_path: Path, capsys):
     ],
 )
 def test_every_other_experiment_comes_to_its_report(
-    experiment: str, variants: tuple[str, ...], config, tmp_path: Path, capsys
+    experiment: str, variants: tuple[str, ...], config, tmp_path: Path, run_lab
 ):
     file = config(experiment, *variants)
-    record = run_lab(capsys, experiment, "--config", file, "--out", tmp_path / "out")
+    record = run_lab(experiment, "--config", file, "--out", tmp_path / "out")
     assert [row["name"] for row in record["rows"]] == list(variants)
     assert all(row["loss"] > 0 and row["inputs"]["active"] > 1 for row in record["rows"])
     assert record["games"] == len(variants) * (len(variants) - 1)
@@ -229,11 +216,11 @@ def test_every_network_of_every_experiment_can_be_made(config):
             assert _core.FeatureSet(variant.shape.features).size > 0
 
 
-def test_a_network_of_your_own_stands_beside_the_others(config, tmp_path: Path, capsys):
+def test_a_network_of_your_own_stands_beside_the_others(config, tmp_path: Path, run_lab):
     more = '[[added]]\nname = "wide"\nfeatures = "FILE*ROLE*COLOR + KING"\nl1 = 24\n'
     pgn = f'hash = 1\npgn = "{tmp_path}/some.pgn"'
     file = config("pairs", "hv", "wide", more=more, **{"hash = 1": pgn})
-    record = run_lab(capsys, "pairs", "--config", file, "--out", tmp_path / "out")
+    record = run_lab("pairs", "--config", file, "--out", tmp_path / "out")
     assert [(row["name"], row["l1"], row["inputs"]["size"]) for row in record["rows"]] == [
         ("hv", 16, 768),
         ("wide", 24, 96 + 64),
@@ -246,18 +233,11 @@ def test_a_network_of_your_own_stands_beside_the_others(config, tmp_path: Path, 
 # Training apart -------------------------------------------------------------------------------------------
 
 
-def test_training_stops_when_its_minutes_are_over_and_goes_on_to_the_same_networks(config, tmp_path: Path):
-    lab = load_config(config("axes", "h", "hv", "hv-h-v"), Lab)
-    whole, parts = LabFolder(tmp_path / "whole", ".nnue"), LabFolder(tmp_path / "parts", ".nnue")
-    assert train(lab, whole) == []
-    assert train(lab, parts, minutes=0) == ["h", "hv", "hv-h-v"]
-    rounds = 0
-    while train(lab, parts, minutes=1e-9 if rounds < 3 else None):
-        rounds += 1
-        assert rounds < 20
-    assert rounds >= 1
-    for name in ("h", "hv", "hv-h-v"):
-        assert parts.network(name).read_bytes() == whole.network(name).read_bytes()
+def test_training_stops_when_its_minutes_are_over_and_goes_on_to_the_same_networks(
+    config, check_training_in_parts
+):
+    names = ["h", "hv", "hv-h-v"]
+    check_training_in_parts(train, load_config(config("axes", *names), Lab), names, ".nnue")
 
 
 def test_networks_that_share_samples_equal_one_that_is_trained_alone(config, tmp_path: Path):
@@ -268,22 +248,11 @@ def test_networks_that_share_samples_equal_one_that_is_trained_alone(config, tmp
 
 
 def test_training_needs_neither_a_chess_library_nor_zstandard_and_networks_travel(
-    config, tmp_path: Path, capsys
+    config, tmp_path: Path, run_lab, lab_without
 ):
     file, out = config("axes", "h", "hv"), tmp_path / "out"
-    program = (
-        "import sys\n"
-        "sys.modules['chess'] = sys.modules['zstandard'] = None\n"
-        "from tabiya.cli import main\n"
-        "sys.exit(main(sys.argv[1:]))\n"
-    )
-    words = ["lab", "axes", "--stage", "train", "--config", str(file), "--out", str(out)]
-    answer = subprocess.run(
-        [sys.executable, "-c", program, *words],
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-    )
+    words = ("axes", "--stage", "train", "--config", file, "--out", out)
+    answer = lab_without(("chess", "zstandard"), *words)
     assert answer.returncode == 0, answer.stderr
     names = sorted(path.name for path in (out / "networks").iterdir())
     assert names == ["h.inside.json", "h.json", "h.nnue", "hv.inside.json", "hv.json", "hv.nnue"]
@@ -292,7 +261,7 @@ def test_training_needs_neither_a_chess_library_nor_zstandard_and_networks_trave
     (out / "networks").rename(there / "networks")
     (out / "lab.json").rename(there / "lab.json")
     for stage in ("play", "report"):
-        record = run_lab(capsys, "axes", "--config", file, "--out", there, "--stage", stage)
+        record = run_lab("axes", "--config", file, "--out", there, "--stage", stage)
     assert record["games"] == 2
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
 from tabiya._core import Board, SearchEngine
-from tabiya.cli import main
+from tabiya.cli import lab_techniques, main
 from tabiya.player import Limit, PlayerError
 from tabiya.roster import open_player
 
@@ -43,6 +46,30 @@ def test_a_match_for_each_technique_and_a_ledger_of_all(tmp_path: Path, capsys):
         assert line["games"] == line["wins"] + line["draws"] + line["losses"] == 4
         settings = json.loads((tmp_path / line["technique"] / "settings.json").read_text())
         assert settings["players"] == ["nnue", f"nnue?without={line['technique']}"]
+
+
+def test_a_technique_counts_as_done_when_its_match_is_over(tmp_path: Path, monkeypatch):
+    told: list[str] = []
+
+    class Meter:
+        def advance(self, amount: float = 1) -> None:
+            told.append(f"{amount} done")
+
+        def describe(self, text: str) -> None:
+            told.append(text.split()[0])
+
+    @contextmanager
+    def progress(description: str, total: float) -> Iterator[Meter]:
+        assert (description, total) == ("techniques", 2)
+        yield Meter()
+
+    monkeypatch.setattr(lab_techniques, "progress", progress)
+    command = ["lab", "techniques", "NullMove", "Killers", "--games", "2", "--nodes", "20"]
+    for _again in range(2):  # the second time nothing is left to play, and both are done all the same
+        told.clear()
+        assert main([*command, "--out", str(tmp_path)]) == 0
+        assert [said for said, _ in groupby(told)] == ["NullMove", "1 done", "Killers", "1 done"]
+    assert told.count("1 done") == 2
 
 
 def test_the_lab_knows_no_other_techniques(capsys):

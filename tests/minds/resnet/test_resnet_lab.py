@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -21,7 +16,6 @@ pytest.importorskip("onnxruntime")
 from tabiya import _core  # noqa: E402
 from tabiya.cli import main  # noqa: E402
 from tabiya.data.extract import Extraction, Tier, extract  # noqa: E402
-from tabiya.data.labels import held_out, write_move_labels  # noqa: E402
 from tabiya.learn.config import load_config  # noqa: E402
 from tabiya.learn.lab.folder import LabFolder  # noqa: E402
 from tabiya.minds.resnet.lab.plan import Lab  # noqa: E402
@@ -69,11 +63,6 @@ elo = 500
 player = "random?seed=4"
 """
 
-PUZZLES = """PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes,GameUrl,OpeningTags
-a,6k1/5ppp/8/8/8/8/r4PPP/1R1R2K1 b - - 0 1,a2a3 d1d8,1300,80,90,10,mate,,
-b,6k1/5ppp/8/8/8/8/r4PPP/1R1R2K1 b - - 0 1,a2a4 b1b8,1700,80,90,10,mate,,
-"""
-
 
 def some_games(count: int) -> str:
     chance = random.Random(1)
@@ -90,14 +79,6 @@ def some_games(count: int) -> str:
     return "".join(games)
 
 
-def some_labels(path: Path, seed: int) -> None:
-    positions = _core.random_positions(300, seed)
-    assert held_out(positions).any()  # the seeds below were chosen so
-    offsets, _, _ = _core.successors(positions)
-    scores = np.random.default_rng(seed).integers(-300, 300, offsets[-1]).astype(np.int16)
-    write_move_labels(path, (positions, offsets, scores))
-
-
 @pytest.fixture(autouse=True, scope="module")
 def one_thread() -> Iterator[None]:
     """Networks this small lose more by sharing their work than they gain."""
@@ -108,15 +89,15 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory: pytest.TempPathFactory, random_labels, two_puzzles: str) -> Path:
     """Games of two tiers, three files of labels, two puzzles."""
     folder = tmp_path_factory.mktemp("data")
     (folder / "g.pgn").write_text(some_games(120))
     tiers = (Tier("elite", 2600, 4000, weight=3.0), Tier("strong", 2000, 2600))
     extract([folder / "g.pgn"], folder / "games", Extraction(tiers=tiers))
     for seed, name in enumerate(("labels", "own", "selfplay"), 4):
-        some_labels(folder / f"{name}.moves", seed)
-    (folder / "puzzles.csv").write_text(PUZZLES)
+        random_labels(folder / f"{name}.moves", 300, seed)
+    (folder / "puzzles.csv").write_text(two_puzzles)
     return folder
 
 
@@ -128,15 +109,10 @@ def config(data: Path, path: Path, experiment: str, *variants: str) -> Path:
 # Whole experiments ----------------------------------------------------------------------------------------
 
 
-def run_lab(capsys: pytest.CaptureFixture[str], experiment: str, *words: object) -> dict[str, Any]:
-    assert main(["lab", experiment, *map(str, words), "--json"]) == 0
-    return dict(json.loads(capsys.readouterr().out))
-
-
-def test_the_progression_from_files_to_its_table(data: Path, tmp_path: Path, capsys):
+def test_the_progression_from_files_to_its_table(data: Path, tmp_path: Path, run_lab):
     file = config(data, tmp_path / "lab.toml", "resnet-progress")
     out = tmp_path / "out"
-    record = run_lab(capsys, "resnet-progress", "--config", file, "--out", out)
+    record = run_lab("resnet-progress", "--config", file, "--out", out)
     names = [row["name"] for row in record["rows"]]
     assert len(names) == 9
     # 36 pairs of 2 games; two anchors with 9 networks, and with each other, of 2 games.
@@ -165,16 +141,16 @@ def test_the_progression_from_files_to_its_table(data: Path, tmp_path: Path, cap
     parts = ("networks", "games", "exams")
     before = {path: path.stat().st_mtime_ns for part in parts for path in (out / part).rglob("*.[opj][ngs]*")}
     assert len(before) > 60
-    again = run_lab(capsys, "resnet-progress", "--config", file, "--out", out)
+    again = run_lab("resnet-progress", "--config", file, "--out", out)
     assert again["rows"] == record["rows"]
     kept = {path for path, changed in before.items() if path.stat().st_mtime_ns == changed}
     assert {path.name for path in before.keys() - kept} <= {"result.json"}
 
 
-def test_an_ablation_from_files_to_its_table(data: Path, tmp_path: Path, capsys):
+def test_an_ablation_from_files_to_its_table(data: Path, tmp_path: Path, run_lab):
     chosen = ("everything", "no-engine", "no-weights", "18-planes", "no-excite", "q-on-policy", "probability")
     file = config(data, tmp_path / "lab.toml", "resnet-ablation", *chosen)
-    record = run_lab(capsys, "resnet-ablation", "--config", file, "--out", tmp_path / "out")
+    record = run_lab("resnet-ablation", "--config", file, "--out", tmp_path / "out")
     assert [row["name"] for row in record["rows"]] == list(chosen)
     parameters = {row["name"]: row["parameters"] for row in record["rows"]}
     assert parameters["18-planes"] == parameters["everything"] - 3 * 8 * 9
@@ -183,9 +159,9 @@ def test_an_ablation_from_files_to_its_table(data: Path, tmp_path: Path, capsys)
     assert len({row["network"] for row in record["rows"]}) == len(chosen)
 
 
-def test_the_data_table_from_files_to_its_curve(data: Path, tmp_path: Path, capsys):
+def test_the_data_table_from_files_to_its_curve(data: Path, tmp_path: Path, run_lab):
     file = config(data, tmp_path / "lab.toml", "resnet-data")
-    record = run_lab(capsys, "resnet-data", "--config", file, "--out", tmp_path / "out")
+    record = run_lab("resnet-data", "--config", file, "--out", tmp_path / "out")
     small, whole = (sum(row["positions"].values()) for row in record["rows"])
     assert 0.15 < small / whole < 0.25
     assert [row["name"] for row in record["rows"]] == ["data-20", "data-100"]
@@ -193,44 +169,17 @@ def test_the_data_table_from_files_to_its_curve(data: Path, tmp_path: Path, caps
 
 
 def test_training_stops_when_its_minutes_are_over_and_goes_on_to_the_same_networks(
-    data: Path, tmp_path: Path
+    data: Path, tmp_path: Path, check_training_in_parts
 ):
-    one = load_config(
-        config(data, tmp_path / "lab.toml", "resnet-progress", "untrained", "cloning", "elite"), Lab
-    )
-    whole, parts = LabFolder(tmp_path / "whole"), LabFolder(tmp_path / "parts")
-    assert train(one, whole) == []
-    assert train(one, parts, minutes=0) == ["untrained", "cloning", "elite"]
-    rounds = 0
-    while train(one, parts, minutes=1e-9 if rounds < 3 else None):
-        rounds += 1
-        assert rounds < 20
-    assert rounds >= 1
-    for name in ("untrained", "cloning", "elite"):
-        assert parts.network(name).read_bytes() == whole.network(name).read_bytes()
+    names = ["untrained", "cloning", "elite"]
+    lab = load_config(config(data, tmp_path / "lab.toml", "resnet-progress", *names), Lab)
+    check_training_in_parts(train, lab, names)
 
 
-def test_training_needs_neither_a_chess_library_nor_zstandard(data: Path, tmp_path: Path):
+def test_training_needs_neither_a_chess_library_nor_zstandard(data: Path, tmp_path: Path, lab_without):
     file = config(data, tmp_path / "lab.toml", "resnet-progress", "cloning", "successors")
-    program = (
-        "import sys\n"
-        "sys.modules['chess'] = sys.modules['zstandard'] = None\n"
-        "from tabiya.cli import main\n"
-        "sys.exit(main(sys.argv[1:]))\n"
-    )
-    words = [
-        "lab",
-        "resnet-progress",
-        "--stage",
-        "train",
-        "--config",
-        str(file),
-        "--out",
-        str(tmp_path / "out"),
-    ]
-    alone = os.environ | {"OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", program, *words]
-    answer = subprocess.run(command, env=alone, capture_output=True, text=True)
+    words = ("resnet-progress", "--stage", "train", "--config", file, "--out", tmp_path / "out")
+    answer = lab_without(("chess", "zstandard"), *words)
     assert answer.returncode == 0, answer.stderr
     networks = sorted(path.name for path in (tmp_path / "out" / "networks").iterdir())
     assert networks == ["cloning.json", "cloning.onnx", "successors.json", "successors.onnx"]
@@ -263,21 +212,21 @@ def test_playing_before_training_is_refused_with_what_to_do(data: Path, tmp_path
         assert "lacks the network untrained: run the stage train first" in refusal(capsys, *words, stage)
 
 
-def test_a_report_before_the_games_says_how_many_are_missing(data: Path, tmp_path: Path, capsys):
+def test_a_report_before_the_games_says_how_many_are_missing(data: Path, tmp_path: Path, run_lab, capsys):
     file = config(data, tmp_path / "lab.toml", "resnet-progress", "untrained", "cloning")
     words = ("resnet-progress", "--config", file, "--out", tmp_path / "out", "--stage")
     assert main(["lab", *map(str, words), "train"]) == 0
     capsys.readouterr()
-    record = run_lab(capsys, *words, "report")
+    record = run_lab(*words, "report")
     assert "0 of 12 games are played: run the stage play to its end" in record["notes"]
     assert record["verdict"] == "No games tie the networks to each other yet."
 
 
-def test_games_of_other_networks_are_not_taken_for_these(data: Path, tmp_path: Path, capsys):
+def test_games_of_other_networks_are_not_taken_for_these(data: Path, tmp_path: Path, run_lab, capsys):
     file = config(data, tmp_path / "lab.toml", "resnet-progress", "untrained", "cloning")
     out = tmp_path / "out"
     words = ("resnet-progress", "--config", file, "--out", out)
-    run_lab(capsys, *words)
+    run_lab(*words)
     for path in (out / "networks").glob("cloning.*"):
         path.unlink()
     for path in (out / "runs" / "cloning").glob("step-*"):
@@ -319,7 +268,7 @@ def test_a_misspelt_experiment_is_answered_with_the_right_one(capsys):
     assert "which experiment?" in refusal(capsys)
 
 
-def test_the_table_can_be_made_again_from_the_record_alone(data: Path, tmp_path: Path, capsys):
+def test_the_table_can_be_made_again_from_the_record_alone(data: Path, tmp_path: Path, run_lab):
     file = config(data, tmp_path / "lab.toml", "resnet-progress", "untrained", "cloning")
-    record = run_lab(capsys, "resnet-progress", "--config", file, "--out", tmp_path / "out")
+    record = run_lab("resnet-progress", "--config", file, "--out", tmp_path / "out")
     assert markdown(json.loads(json.dumps(record))) == (tmp_path / "out" / "report.md").read_text()

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +16,6 @@ pytest.importorskip("onnxruntime")
 from tabiya import _core  # noqa: E402
 from tabiya.arena.ratings import Game  # noqa: E402
 from tabiya.cli import main  # noqa: E402
-from tabiya.data.labels import held_out, write_move_labels  # noqa: E402
 from tabiya.learn.config import load_config  # noqa: E402
 from tabiya.learn.feed import Source  # noqa: E402
 from tabiya.learn.lab.folder import LabFolder  # noqa: E402
@@ -84,24 +80,18 @@ heads = 2
 steps = 2
 """
 ONE_SIZE = TWO_SIZES.split("[[sizes]]")[2].join(["[[sizes]]", ""])
-# Each kind of puzzle twice: two make an interval.
-PUZZLES = """PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes,GameUrl,OpeningTags
-a,6k1/5ppp/8/8/8/8/r4PPP/1R1R2K1 b - - 0 1,a2a3 d1d8,1300,80,90,10,mate,,
-b,6k1/5ppp/8/8/8/8/r4PPP/1R1R2K1 b - - 0 1,a2a4 b1b8,1700,80,90,10,mate,,
+# Beside the two short puzzles: two of a kind make an interval.
+LONG_PUZZLES = """\
 c,rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1,e2e4 e7e5 g1f3 b8c6 f1b5 a7a6,1300,80,90,10,long,,
 d,rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1,d2d4 d7d5 c2c4 e7e6 b1c3 g8f6,1300,80,90,10,long,,
 """
 
 
 @pytest.fixture
-def data(tmp_path: Path, games: Path) -> Path:
+def data(tmp_path: Path, games: Path, random_labels, two_puzzles: str) -> Path:
     """Games, labels of which some are held out, puzzles, all in one folder."""
-    positions = _core.random_positions(400, 4)
-    assert held_out(positions).sum() >= 2
-    offsets, _, _ = _core.successors(positions)
-    scores = np.random.default_rng(1).integers(-300, 300, offsets[-1]).astype(np.int16)
-    write_move_labels(tmp_path / "all.moves", (positions, offsets, scores))
-    (tmp_path / "puzzles.csv").write_text(PUZZLES)
+    random_labels(tmp_path / "all.moves", 400, 4)
+    (tmp_path / "puzzles.csv").write_text(two_puzzles + LONG_PUZZLES)
     return tmp_path
 
 
@@ -115,27 +105,16 @@ def lab_of(data: Path, *variants: str, sizes: str = TWO_SIZES) -> ImplicitLab:
     return load_config(config(data, *variants, sizes=sizes), ImplicitLab)
 
 
-def without(modules: tuple[str, ...], *words: object) -> subprocess.CompletedProcess[str]:
-    """The program in a process of its own, where these modules are not installed."""
-    program = (
-        "import sys\n"
-        f"for name in {modules!r}: sys.modules[name] = None\n"
-        "from tabiya.cli import main\n"
-        "sys.exit(main(sys.argv[1:]))\n"
-    )
-    command = [sys.executable, "-c", program, "lab", "implicit", *map(str, words)]
-    alone = os.environ | {"OMP_NUM_THREADS": "1"}
-    return subprocess.run(command, env=alone, capture_output=True, text=True)
-
-
-def test_from_files_to_answers_where_training_has_no_chess_library_and_playing_no_torch(data: Path):
+def test_from_files_to_answers_where_training_has_no_chess_library_and_playing_no_torch(
+    data: Path, lab_without
+):
     file, out = config(data, "masked", "flipped", "no-rights"), data / "out"
-    words = ("--config", file, "--out", out)
-    trained = without(("chess", "zstandard"), *words, "--stage", "train")
+    words = ("implicit", "--config", file, "--out", out)
+    trained = lab_without(("chess", "zstandard"), *words, "--stage", "train")
     assert trained.returncode == 0, trained.stderr
     assert len(list((out / "networks").glob("*.onnx"))) == 2 * (2 + 3)
     for stage in ("play", "report"):
-        answer = without(("torch",), *words, "--stage", stage, "--json")
+        answer = lab_without(("torch",), *words, "--stage", stage, "--json")
         assert answer.returncode == 0, answer.stderr
     record = json.loads((out / "report.json").read_text())
     # Two sizes of five networks and a base that looks twice, the bases of two sizes, two anchors.
@@ -196,19 +175,11 @@ def test_every_switch_is_trained_and_differs_from_the_base_in_itself_alone(data:
     assert len(sums) == len(KINDS) + 2
 
 
-def test_training_stops_when_its_minutes_are_over_and_goes_on_to_the_same_networks(data: Path):
+def test_training_stops_when_its_minutes_are_over_and_goes_on_to_the_same_networks(
+    data: Path, check_training_in_parts
+):
     lab = lab_of(data, "flipped", sizes=ONE_SIZE)
-    names = [variant.name for variant in variants_of(lab)]
-    whole, parts = LabFolder(data / "whole"), LabFolder(data / "parts")
-    assert train(lab, whole) == []
-    assert train(lab, parts, minutes=0) == names
-    rounds = 0
-    while train(lab, parts, minutes=1e-9 if rounds < 3 else None):
-        rounds += 1
-        assert rounds < 20
-    assert rounds >= 1
-    for name in names:
-        assert parts.network(name).read_bytes() == whole.network(name).read_bytes()
+    check_training_in_parts(train, lab, [variant.name for variant in variants_of(lab)])
 
 
 def test_shared_tables_are_those_that_a_run_would_read_for_itself(data: Path):

@@ -1,4 +1,4 @@
-"""What the experiments of all minds have in common: a folder, its games, its exams, its standings.
+"""What the experiments of all minds have in common: a plan, a folder, games, exams, standings, a record.
 
 An experiment trains several networks that differ in one thing each (stage
 `train`), has them play and answer questions (`play`), and tells the outcome

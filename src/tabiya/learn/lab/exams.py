@@ -7,17 +7,48 @@ that answers other questions, or was answered by another network, is made anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
-from tabiya.files import write_json
+from tabiya.files import checksum, write_json
 from tabiya.learn.lab.folder import LabFolder, read_json
+from tabiya.learn.lab.games import Meter, Progress
 
 Figures: TypeAlias = dict[str, Any]
+Ask: TypeAlias = Callable[[str, Meter], Figures]
+"""Puts an exam's questions to a network."""
+
+
+def sit_exam(
+    folder: LabFolder,
+    kind: str,
+    names: Iterable[str],
+    settings: dict[str, Any],
+    questions: Callable[[], tuple[int, Ask]],
+    progress: Progress,
+) -> None:
+    """Put an exam to every network that has not answered it yet.
+
+    `questions` are read only if somebody is asked: how many positions they have, and how they are put.
+    """
+    missing = unanswered(folder, kind, names, settings)
+    if not missing:
+        return
+    positions, ask = questions()
+    for name in missing:
+        with progress(f"{kind}: {name}", positions) as meter:
+            answer(folder, name, kind, settings, partial(ask, name, meter))
+
+
+def drawn_settings(files: Iterable[Path], count: int, seed: int) -> dict[str, Any]:
+    """The settings of an exam that draws so many questions from files."""
+    return {"sha256": [checksum(file) for file in files], "count": count, "seed": seed}
 
 
 def unanswered(folder: LabFolder, kind: str, names: Iterable[str], settings: dict[str, Any]) -> list[str]:
     """Those of the networks that have not answered these very questions yet."""
-    sums = {name: manifest["sha256"] for name, manifest in folder.manifests(names).items()}
+    sums = folder.network_sums(names)
     return [name for name in sums if not _is_answered(folder, name, kind, settings | {"network": sums[name]})]
 
 
@@ -25,7 +56,7 @@ def answer(
     folder: LabFolder, name: str, kind: str, settings: dict[str, Any], ask: Callable[[], Figures]
 ) -> None:
     """Put the questions to a network and keep its figures."""
-    asked = settings | {"network": folder.manifests([name])[name]["sha256"]}
+    asked = settings | {"network": folder.network_sums([name])[name]}
     write_json(folder.exam(name, kind), {"settings": asked, "figures": ask()})
 
 

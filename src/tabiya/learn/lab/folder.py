@@ -15,14 +15,19 @@ trains to the one that plays.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tabiya.errors import UserError
 from tabiya.files import refuse_other_settings, replacing, write_json
+from tabiya.learn.lab.comparison import Variant
 from tabiya.learn.sidecar import read_sidecar, sidecar_path
+from tabiya.reports.drawing import can_draw
+
+Record: TypeAlias = dict[str, Any]
+"""All that was measured of an experiment, as it stands in report.json."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +53,16 @@ class LabFolder:
     def report(self, suffix: str) -> Path:
         return self.path / f"report{suffix}"
 
-    def write_report(self, record: dict[str, Any], text: str) -> None:
-        """report.json and report.md."""
+    def write_report(
+        self, record: Record, text: Callable[[Record], str], draw: Callable[[Record, Path], object]
+    ) -> Record:
+        """Make report.json, report.md and, where pictures can be drawn, report.png; the record again."""
         write_json(self.report(".json"), record)
         with replacing(self.report(".md")) as part:
-            part.write_text(text, encoding="utf-8")
+            part.write_text(text(record), encoding="utf-8")
+        if can_draw():
+            draw(record, self.report(".png"))
+        return record
 
     def has_network(self, name: str) -> bool:
         """Whether a network is there and whole; one whose manifest fits another file is refused."""
@@ -70,6 +80,20 @@ class LabFolder:
                 raise UserError(f"{self.path} lacks the network {name}: run the stage train first")
             found[name] = read_sidecar(self.network(name))
         return found
+
+    def lacking(self, variants: Iterable[Variant]) -> list[Variant]:
+        """Those of the networks that are still to be trained."""
+        return [variant for variant in variants if not self.has_network(variant.name)]
+
+    def network_sums(self, names: Iterable[str]) -> dict[str, str]:
+        """The checksums of these networks; a UserError if one is still to be trained."""
+        return {name: manifest["sha256"] for name, manifest in self.manifests(names).items()}
+
+    def begin_games(self, names: Sequence[str], **settings: Any) -> dict[str, str]:
+        """Hold the games to these very networks, and to how they play; the networks' checksums."""
+        sums = self.network_sums(names)
+        self.begin("play.json", {**settings, "networks": sums})
+        return sums
 
     def begin(self, file: str, settings: dict[str, Any]) -> None:
         """Hold the folder to the settings it was begun with."""

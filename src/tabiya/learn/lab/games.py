@@ -8,9 +8,10 @@ folder that was moved goes on all the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, TypeAlias
 
 from tabiya.arena.adjudication import Adjudication
@@ -22,7 +23,8 @@ from tabiya.arena.match import MatchStatus
 from tabiya.arena.tournament import Form, TournamentStatus, run_tournament
 from tabiya.errors import UserError
 from tabiya.learn.lab.folder import LabFolder
-from tabiya.player import OpenPlayer
+from tabiya.learn.lab.plan import LabMeasures
+from tabiya.player import OpenPlayer, Player, PlayerName
 
 
 class Meter(Protocol):
@@ -44,16 +46,26 @@ def silent(_what: str, _total: float) -> AbstractContextManager[Meter]:
     return nullcontext(_Silent())
 
 
+def opener(
+    own: Mapping[str, PlayerName], open_own: Callable[[PlayerName], Player], others: OpenPlayer
+) -> OpenPlayer:
+    """Opens the experiment's players by their short names, and every other as `others` does."""
+    return lambda text: open_own(own[text]) if text in own else others(text)
+
+
 @dataclass(frozen=True, kw_only=True)
 class LabGames:
     """Plays the parts of an experiment."""
 
     folder: LabFolder
     open_player: OpenPlayer
-    book: Book
-    seed: int = 0
+    measures: LabMeasures
     concurrency: int = 1
-    adjudication: Adjudication = field(default_factory=Adjudication)
+    resign_score: float | None = None
+
+    @cached_property
+    def _book(self) -> Book:
+        return self.measures.read_book()
 
     def together(self, one: str, other: str, games: int, identity: Mapping[str, str], meter: Meter) -> None:
         """Two players that answer many positions at once, all their games side by side."""
@@ -62,26 +74,31 @@ class LabGames:
         plan = self._plan([one, other], games, Pace())
         run_mass_match(plan, folder, self.open_player, identity=identity, watch=watch)
 
-    def gauntlet(self, players: list[str], games: int, pace: Pace, meter: Meter) -> None:
-        """The first player against each of the others, game after game."""
-        part = "anchor-" + re.sub(r"[^A-Za-z0-9]+", "-", players[0]).strip("-")[-40:]
-        self.tournament(part, players, games, pace, "gauntlet", meter)
+    def with_anchors(self, names: Sequence[str], pace: Pace, progress: Progress) -> None:
+        """Each anchor against the anchors before it and every network, game after game."""
+        anchors, games = [anchor.player for anchor in self.measures.anchors], self.measures.anchor_games
+        for number, anchor in enumerate(anchors):
+            players = [anchor, *anchors[:number], *names]
+            part = "anchor-" + re.sub(r"[^A-Za-z0-9]+", "-", anchor).strip("-")[-40:]
+            with progress(f"games with {anchor}", (len(players) - 1) * games) as meter:
+                self.tournament(part, players, games, pace, "gauntlet", meter)
 
     def tournament(
-        self, part: str, players: list[str], games: int, pace: Pace, form: Form, meter: Meter
+        self, part: str, players: Sequence[str], games: int, pace: Pace, form: Form, meter: Meter
     ) -> None:
         """Everyone against everyone, or the first against the field; `games` for each pairing."""
-        refuse_small_book(self.book, games)
+        refuse_small_book(self._book, games)
         plan = self._plan(players, games, pace)
         run_tournament(plan, self.folder.games(part), self.open_player, form=form, watch=_Watch(meter))
 
-    def _plan(self, players: list[str], games: int, pace: Pace) -> Plan:
+    def _plan(self, players: Sequence[str], games: int, pace: Pace) -> Plan:
+        adjudication = Adjudication(max_moves=self.measures.max_moves, resign_score=self.resign_score)
         return Plan(
             players=tuple(players),
             games=games,
-            rules=GameRules(pace=pace, adjudication=self.adjudication),
-            book=self.book,
-            seed=self.seed,
+            rules=GameRules(pace=pace, adjudication=adjudication),
+            book=self._book,
+            seed=self.measures.seed,
             concurrency=self.concurrency,
         )
 

@@ -19,6 +19,12 @@ from tabiya.learn.lab.folder import LabFolder
 Row = dict[str, Any]
 
 
+def played_games(folder: LabFolder) -> list[Game]:
+    """All games of an experiment so far, of every part."""
+    files = sorted(path for path in folder.games("").glob("*/games.pgn") if path.stat().st_size)
+    return [Game(game.white, game.black, POINTS[game.result]) for game in read_results(files).games]
+
+
 @dataclass(frozen=True)
 class Standings:
     """What the games say of everybody."""
@@ -33,8 +39,7 @@ class Standings:
     @classmethod
     def of(cls, folder: LabFolder, baseline: str, anchors: Sequence[Anchor]) -> Standings:
         """Of all games in an experiment's folder so far."""
-        files = sorted(path for path in folder.games("").glob("*/games.pgn") if path.stat().st_size)
-        games = [Game(game.white, game.black, POINTS[game.result]) for game in read_results(files).games]
+        games = played_games(folder)
         played = {name for game in games for name in (game.white, game.black)}
         known = {anchor.player: anchor.elo for anchor in anchors if anchor.elo is not None}
         on_scale = rate(games, {name: elo for name, elo in known.items() if name in played})

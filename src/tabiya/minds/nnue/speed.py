@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tabiya.learn.speed import positions_per_second
 from tabiya.learn.stepper import Stepper
 from tabiya.minds.nnue.data import Batch, Features, Feed
 from tabiya.minds.nnue.training import NnueTraining, Run
@@ -46,12 +47,12 @@ def measure(config: NnueTraining, steps: int | None = None, rounds: int = 3) -> 
             fixed = _Fixed(feeds["resident"])
             ways["synthetic"] = _fed(Run(config, Path(folder) / "synthetic"), fixed)
             rates: dict[str, list[int]] = {kind: [] for kind in ways}
-            positions = config.batch * config.loss.positions
+            positions, device = config.batch * config.loss.positions, torch.device(config.device)
             for step in ways.values():
-                _rate(step, WARM_STEPS, positions, config.device)
+                positions_per_second(step, WARM_STEPS, positions, device)
             for _ in range(rounds):
                 for kind, step in ways.items():
-                    rates[kind].append(round(_rate(step, steps, positions, config.device)))
+                    rates[kind].append(round(positions_per_second(step, steps, positions, device)))
         finally:
             for feed in feeds.values():
                 feed.close()
@@ -97,17 +98,3 @@ def _fed(run: Run, feed: Feed) -> Callable[[], None]:
         run.step += 1
 
     return step
-
-
-def _rate(step: Callable[[], None], steps: int, positions: int, device: str) -> float:
-    _settle(device)
-    began = time.perf_counter()
-    for _ in range(steps):
-        step()
-    _settle(device)
-    return steps * positions / (time.perf_counter() - began)
-
-
-def _settle(device: str) -> None:
-    if device == "cuda":
-        torch.cuda.synchronize()

@@ -27,7 +27,7 @@ from tabiya.learn.checkpoint import (
     load_weights,
     newest_checkpoint,
 )
-from tabiya.learn.config import load_config
+from tabiya.learn.config import load_config, refuse_below_one
 from tabiya.learn.distributed import assembled, by_the_first, mean
 from tabiya.learn.run import RunSettings, TrainingRun, deadline_after, optimizer_for
 from tabiya.learn.stepper import Stepper
@@ -75,8 +75,7 @@ class NnueTraining(RunSettings):
         if not self.sources:
             raise UserError("a training run needs at least one source")
         super().__post_init__()
-        if self.probe_puzzles < 1:
-            raise UserError(f"probe_puzzles must be at least 1, got {self.probe_puzzles}")
+        refuse_below_one(self, "probe_puzzles")
 
 
 class Supply:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import statistics
 import subprocess
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +18,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - torch's own custom
 from torch import Tensor
 
+from tabiya.learn.speed import positions_per_second
 from tabiya.learn.stepper import Stepper
 from tabiya.minds.resnet.training import Run
 
@@ -42,14 +42,14 @@ def measure(run: Run, rounds: int = 3) -> dict[str, Any]:
 
     synthetic = _synthetic(run)
     for step in (fed, synthetic):
-        _rate(step, WARM_STEPS, batch, run.device)
+        positions_per_second(step, WARM_STEPS, batch, run.device)
     rates: dict[str, list[float]] = {"fed": [], "synthetic": []}
     with _Watch(run.device) as watch:
         for _ in range(rounds):
             watch.active = False
-            rates["synthetic"].append(_rate(synthetic, steps, batch, run.device))
+            rates["synthetic"].append(positions_per_second(synthetic, steps, batch, run.device))
             watch.active = True
-            rates["fed"].append(_rate(fed, steps, batch, run.device))
+            rates["fed"].append(positions_per_second(fed, steps, batch, run.device))
     middle = {name: statistics.median(found) for name, found in rates.items()}
     return {
         "batch": batch,
@@ -88,20 +88,6 @@ def _synthetic(run: Run) -> Callable[[], None]:
 
 def _nothing(_figures: dict[str, Tensor]) -> None:
     return None
-
-
-def _rate(step: Callable[[], None], steps: int, batch: int, device: torch.device) -> float:
-    _settle(device)
-    began = time.perf_counter()
-    for _ in range(steps):
-        step()
-    _settle(device)
-    return steps * batch / (time.perf_counter() - began)
-
-
-def _settle(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize()
 
 
 class _Watch:

@@ -26,6 +26,7 @@ from torch import Tensor
 
 from tabiya.errors import UserError
 from tabiya.learn.config import load_config
+from tabiya.learn.speed import positions_per_second
 from tabiya.learn.stepper import Stepper
 from tabiya.minds.transformer.attention import Way
 from tabiya.minds.transformer.network import parameter_count
@@ -51,11 +52,11 @@ def measure(run: Run, steps: int = 100, rounds: int = 3) -> dict[str, Any]:
     if run.looks_twice(config.steps):
         loops["fed"] = _fed(run, feed, True)
     for loop in loops.values():
-        _rate(loop, WARM_STEPS, config.batch, run.device)
+        positions_per_second(loop, WARM_STEPS, config.batch, run.device)
     rates: dict[str, list[float]] = {name: [] for name in loops}
     for _ in range(rounds):
         for name, loop in loops.items():
-            rates[name].append(_rate(loop, steps, config.batch, run.device))
+            rates[name].append(positions_per_second(loop, steps, config.batch, run.device))
     middle = {name: statistics.median(found) for name, found in rates.items()}
     return {
         "batch": config.batch,
@@ -90,8 +91,8 @@ def _one(config: TransformerTraining, changes: dict[str, Any], steps: int) -> fl
     with tempfile.TemporaryDirectory() as folder:
         run = Run(replace(config, **changes), Path(folder))
         loop = synthetic(run)
-        _rate(loop, WARM_STEPS, config.batch, run.device)
-        return _rate(loop, steps, config.batch, run.device)
+        positions_per_second(loop, WARM_STEPS, config.batch, run.device)
+        return positions_per_second(loop, steps, config.batch, run.device)
 
 
 def _fed(run: Run, feed: Any, twice: bool) -> Callable[[], None]:
@@ -139,20 +140,6 @@ def synthetic(run: Run) -> Callable[[], None]:
         stepper([])
 
     return step
-
-
-def _rate(step: Callable[[], None], steps: int, batch: int, device: torch.device) -> float:
-    _settle(device)
-    began = time.perf_counter()
-    for _ in range(steps):
-        step()
-    _settle(device)
-    return steps * batch / (time.perf_counter() - began)
-
-
-def _settle(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize()
 
 
 def main(arguments: list[str] | None = None) -> int:

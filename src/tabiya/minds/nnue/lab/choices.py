@@ -13,6 +13,7 @@ ALL is always beside it.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +41,7 @@ SHOWN = 12
 
 def choose(
     lab: Lab,
-    variants: list[Variant],
+    variants: Sequence[Variant],
     folder: LabFolder,
     supply: SharedSupply,
     minutes: float | None = None,

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from tabiya.arena.game import Pace
 from tabiya.arena.tournament import Form
 from tabiya.errors import UserError
-from tabiya.learn.config import config_to_dict
-from tabiya.learn.lab.anchors import Anchor, refuse_twins
+from tabiya.learn.config import refuse_below_one
+from tabiya.learn.lab.plan import LabMeasures
 from tabiya.minds.nnue.data import Keep
 from tabiya.minds.nnue.loss import NnueLoss
 from tabiya.minds.nnue.network import NnueShape, feature_set
@@ -78,19 +78,15 @@ class Budget:
     checkpoint_steps: int = 10_000
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "curve_points", "checkpoint_steps"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
+        refuse_below_one(self, "steps", "batch", "curve_points", "checkpoint_steps")
         if self.loss.method != "evaluations":
             raise UserError("the budget's loss is that of evaluations: its method is for pqr to change")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measures:
+class Measures(LabMeasures):
     """How the networks are measured once they are trained."""
 
-    games: int = 20
-    """For each pair of networks."""
     form: Form = "round-robin"
     """Everyone against everyone, or (gauntlet) the baseline against each of the others."""
     clock: str | None = None
@@ -99,18 +95,10 @@ class Measures:
     """Milliseconds for each move instead; 100 where nothing is said."""
     nodes: int | None = None
     """Or nodes for each move: what a network costs in time then counts for nothing."""
-    anchors: tuple[Anchor, ...] = ()
-    anchor_games: int = 20
-    """For each network and anchor, and between the anchors."""
-    max_moves: int | None = 200
-    """Longer games are draws."""
     resign_score: float | None = 1000.0
     """Centipawns on which both must agree for a game to be decided."""
-    book: str | None = None
-    """Openings, each played with both colours; the built-in ones if none are named."""
     hash: int = 16
     """Mebibytes of each player's table."""
-    puzzles: str | None = None
     puzzle_count: int = 1000
     puzzle_movetime: float = 100.0
     """Milliseconds for each move of a solution."""
@@ -127,22 +115,22 @@ class Measures:
     speed_positions: int = 20
     """Openings that are searched for the nodes a second."""
     speed_nodes: int = 20_000
-    seed: int = 0
     concurrency: int = 1
     """Games, and questions, at once."""
 
     def __post_init__(self) -> None:
-        counts = ("games", "anchor_games", "puzzle_count", "human_count", "human_nodes", "pgn_games")
-        for name in (*counts, "speed_positions", "speed_nodes", "hash", "concurrency"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
+        super().__post_init__()
+        refuse_below_one(self, "human_count", "human_nodes", "pgn_games")
+        refuse_below_one(self, "speed_positions", "speed_nodes", "hash", "concurrency")
         if self.puzzle_movetime <= 0:
             raise UserError(f"puzzle_movetime must be above 0, got {self.puzzle_movetime}")
         given = [name for name in ("clock", "movetime", "nodes") if getattr(self, name) is not None]
         if len(given) > 1:
             raise UserError(f"games have one of clock, movetime and nodes, got {' and '.join(given)}")
-        refuse_twins(self.anchors)
         self.pace()
+
+    def games_between(self, networks: int) -> int:
+        return (networks - 1) * self.games if self.form == "gauntlet" else super().games_between(networks)
 
     def pace(self) -> Pace:
         """Of the games."""
@@ -183,9 +171,7 @@ class Statistics:
     def __post_init__(self) -> None:
         if not self.counts or min(self.counts) < 1:
             raise UserError(f"counts must name at least one number above 0, got {list(self.counts)}")
-        for name in ("positions", "scout_l1", "scout_steps"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
+        refuse_below_one(self, "positions", "scout_l1", "scout_steps")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +225,3 @@ class Lab:
     def __post_init__(self) -> None:
         if self.experiment == "pqr" and not self.data.played:
             raise UserError("pqr learns from moves: name games or labels as [[data.played]]")
-
-    def training_settings(self) -> dict[str, Any]:
-        """What decides the networks; how they are measured is no part of it."""
-        return {name: value for name, value in config_to_dict(self).items() if name != "measures"}

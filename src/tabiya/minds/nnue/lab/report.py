@@ -3,70 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tabiya.arena.provenance import provenance
-from tabiya.learn.config import config_to_dict
 from tabiya.learn.lab.exams import answers
-from tabiya.learn.lab.folder import LabFolder, read_json
-from tabiya.learn.lab.standings import Standings
+from tabiya.learn.lab.folder import LabFolder, Record, read_json
+from tabiya.learn.lab.record import Manifest, comparison_record, validation
+from tabiya.learn.lab.standings import Row
 from tabiya.minds.nnue.lab.choices import shown_choices
 from tabiya.minds.nnue.lab.plan import Lab
-from tabiya.minds.nnue.lab.play import expected_games, kinds
+from tabiya.minds.nnue.lab.play import kinds
 from tabiya.minds.nnue.lab.variants import Variant, comparison
-from tabiya.reports.lab_table import verdict
+from tabiya.reports.drawing import can_draw
+from tabiya.reports.nnue_lab_plot import plot_nnue_lab, plot_weights
 from tabiya.reports.nnue_lab_table import markdown
 
-Row = dict[str, Any]
 
-
-def write_report(lab: Lab, folder: LabFolder) -> dict[str, Any]:
+def write_report(lab: Lab, folder: LabFolder) -> Record:
     """Make report.json and report.md and, where matplotlib is installed, the pictures; the record."""
-    record = make_record(lab, folder)
-    folder.write_report(record, markdown(record))
-    if record["pictures"]:
-        _draw(folder, record)
-    return record
-
-
-def make_record(lab: Lab, folder: LabFolder) -> dict[str, Any]:
-    """All that was measured of an experiment, as it stands in report.json."""
     compared = comparison(lab)
-    manifests = folder.manifests(variant.name for variant in compared.variants)
-    anchors = lab.measures.anchors
-    standings = Standings.of(folder, compared.baseline, anchors)
-    rows = [
-        {
-            "name": variant.name,
-            "title": variant.title,
-            **_shape(variant, manifests[variant.name]["config"]["shape"]),
-            **_trained(manifests[variant.name]),
-            **standings.row(variant.name),
+
+    def own_row(variant: Variant, manifest: Manifest) -> Row:
+        return {
+            **_shape(variant, manifest["config"]["shape"]),
+            **_trained(manifest),
             "exams": answers(folder, variant.name, kinds(lab)),
             **{key: value for key, value in _inside(folder, variant.name).items() if key != "weights"},
         }
-        for variant in compared.variants
-    ]
-    record = {
-        "kind": "lab",
-        "experiment": lab.experiment,
-        "question": compared.question,
-        "expected": lab.expected or None,
-        "baseline": compared.baseline,
-        "scale": standings.known,
-        "budget": config_to_dict(lab.budget),
-        "pace": lab.measures.pace().words(),
-        "games": standings.games,
-        "rows": rows,
-        "anchors": standings.anchor_rows(anchors),
-        "choices": shown_choices(folder),
-        "notes": standings.notes(expected_games(lab, compared)),
-        "pictures": _pictures([variant.name for variant in compared.variants]),
-        "settings": config_to_dict(lab),
-        **provenance(),
-    }
-    return record | {"verdict": verdict(record)}
+
+    record = comparison_record(
+        lab,
+        folder,
+        compared,
+        own_row,
+        pace=lab.measures.pace().words(),
+        choices=shown_choices(folder),
+        pictures=_pictures(compared.names),
+    )
+    return folder.write_report(record, markdown, partial(_draw, folder))
 
 
 def _shape(variant: Variant, shape: Mapping[str, Any]) -> Row:
@@ -78,19 +53,12 @@ def _shape(variant: Variant, shape: Mapping[str, Any]) -> Row:
     return {"features": features, **sizes, "method": variant.method, "after": variant.after}
 
 
-def _trained(manifest: Mapping[str, Any]) -> Row:
+def _trained(manifest: Manifest) -> Row:
     trained_on, measured = manifest["trained_on"], manifest["measured"]
-    own = [value for key, value in measured.items() if key.startswith("validation_") and value is not None]
+    own = [value for value in validation(manifest).values() if value is not None]
     return {
-        "parameters": manifest["parameters"],
-        "positions": trained_on["positions"],
-        "seen": trained_on["seen"],
         "steps": trained_on["steps"],
-        "seconds": trained_on["seconds"],
         "positions_per_second": trained_on["positions_per_second"],
-        "device": trained_on["device"],
-        "network": manifest["sha256"],
-        "data": trained_on["sha256"],
         "loss": measured["evaluation_loss"],
         "train_loss": measured.get("loss"),
         "own_loss": sum(own) / len(own) if own else None,
@@ -104,19 +72,12 @@ def _inside(folder: LabFolder, name: str) -> dict[str, Any]:
 
 
 def _pictures(names: list[str]) -> dict[str, str]:
-    """The pictures of a report by what they show; none without matplotlib."""
-    try:
-        import matplotlib  # noqa: F401 - without it there are tables and no pictures
-    except ImportError:
-        return {}
-    return {"report": "report.png", **{name: f"weights/{name}.png" for name in names}}
+    """The pictures of a report by what they show; none where none can be drawn."""
+    return {"report": "report.png", **{name: f"weights/{name}.png" for name in names}} if can_draw() else {}
 
 
-def _draw(folder: LabFolder, record: dict[str, Any]) -> None:
-    from tabiya.reports.nnue_lab_plot import plot_nnue_lab, plot_weights
-
-    plot_nnue_lab(record, folder.path / record["pictures"]["report"])
+def _draw(folder: LabFolder, record: Record, path: Path) -> None:
+    plot_nnue_lab(record, path)
     for row in record["rows"]:
         weights = _inside(folder, row["name"])["weights"]
-        target: Path = folder.path / record["pictures"][row["name"]]
-        plot_weights(f"{row['name']}: {row['title']}", weights, target)
+        plot_weights(f"{row['name']}: {row['title']}", weights, folder.path / record["pictures"][row["name"]])

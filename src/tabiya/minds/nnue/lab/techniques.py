@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +53,13 @@ def try_techniques(
     folder: Path,
     open_player: OpenPlayer,
     watch: Watch,
+    ended: Callable[[], None],
     executor: Executor = LOCAL,
 ) -> dict[str, Any]:
-    """Play the matches that are not decided yet, and write the ledger anew after each."""
+    """Play the matches that are not decided yet, and write the ledger anew after each.
+
+    `watch` hears of every game, `ended` of every match that is over, those decided before too.
+    """
     for name in chosen_techniques(names):
         plan = replace(
             trial.plan,
@@ -67,9 +72,10 @@ def try_techniques(
             open_player,
             sprt=trial.sprt,
             executor=executor,
-            watch=lambda status, name=name: watch(name, status),  # type: ignore[misc]
+            watch=partial(watch, name),
         )
         write_ledger(folder)
+        ended()
     return write_ledger(folder)
 
 

@@ -23,7 +23,8 @@ from tabiya.files import replacing, write_json
 from tabiya.learn.checkpoint import newest_checkpoint
 from tabiya.learn.config import config_to_dict
 from tabiya.learn.lab.folder import LabFolder
-from tabiya.learn.lab.training import Say, checksums, refuse_missing_device, run_facts, train_in_turn
+from tabiya.learn.lab.training import Say, run_facts
+from tabiya.learn.lab.turns import Files, begin_training, train_missing
 from tabiya.learn.log import read_log
 from tabiya.learn.run_record import last_figures
 from tabiya.learn.sidecar import write_sidecar
@@ -43,30 +44,23 @@ def train(
     lab: Lab, folder: LabFolder, minutes: float | None = None, say: Say = lambda _text: None
 ) -> list[str]:
     """Train what is missing; the names of the networks still missing when the minutes are over."""
-    compared = comparison(lab)
-    refuse_missing_device(lab.budget.device)
-    sums = checksums(_files(lab))
-    folder.begin("lab.json", lab.training_settings())
-    variants = {each.name: each for each in compared.variants}
-    missing = [name for name in variants if not folder.has_network(name)]
+    variants = comparison(lab).variants
+    sums = begin_training(lab, folder, _files(lab))
+    missing = [variant.name for variant in folder.lacking(variants)]
     if not missing or (minutes is not None and minutes <= 0):
         return missing
     supply, began = SharedSupply(), time.monotonic()
-    chosen = choose(lab, list(compared.variants), folder, supply, minutes)
+    chosen = choose(lab, variants, folder, supply, minutes)
     if chosen is None:
         return missing
     if minutes is not None:
         minutes -= (time.monotonic() - began) / 60
-    left = len(missing)
+    training = _Training(lab, folder, supply, sums)
 
-    def train_one(name: str, minutes: float | None) -> bool:
-        nonlocal left
-        say(f"{name}: {variants[name].title} ({left} of {len(variants)} left)")
-        done = _Training(lab, folder, supply, sums).of(variants[name], chosen.get(name), minutes)
-        left -= done
-        return done
+    def train_one(variant: Variant, left: float | None) -> bool:
+        return training.of(variant, chosen.get(variant.name), left)
 
-    return train_in_turn(missing, train_one, minutes)
+    return train_missing(folder, variants, train_one, minutes, say)
 
 
 class _Training:
@@ -174,7 +168,7 @@ def _curve(log: list[dict[str, Any]]) -> list[dict[str, float]]:
     return points
 
 
-def _files(lab: Lab) -> list[tuple[str, str, bool]]:
+def _files(lab: Lab) -> Files:
     named = [("data.sources", source) for source in lab.data.sources]
     named += [("data.played", source) for source in lab.data.played]
     return [(setting, source.path, source.kind == "games") for setting, source in named]

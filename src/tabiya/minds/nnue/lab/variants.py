@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tabiya.errors import UserError
-from tabiya.learn.lab.naming import refuse_no_comparison, refuse_unknown
+from tabiya.learn.lab.comparison import Comparison, refuse_no_comparison, refuse_unknown
 from tabiya.minds.nnue.lab.plan import Lab
 from tabiya.minds.nnue.loss import Method, NnueLoss
 from tabiya.minds.nnue.network import NnueShape
@@ -35,16 +35,6 @@ class Variant:
     """The network whose weights it begins with."""
     choice: Choice | None = None
     """Replaces the shape's features once it is made."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """The networks of an experiment, in the order of its table."""
-
-    question: str
-    variants: tuple[Variant, ...]
-    baseline: str
-    """The network that the others' Elo is told from."""
 
 
 # name: (question, baseline, {network: (features, what it is)})
@@ -142,7 +132,7 @@ _SETS: dict[str, tuple[str, str, dict[str, tuple[str, str]]]] = {
 }
 
 
-def comparison(lab: Lab) -> Comparison:
+def comparison(lab: Lab) -> Comparison[Variant]:
     """What a lab's experiment compares, as far as its config wants it."""
     question, baseline, variants = _all_of(lab)
     own = [

@@ -7,11 +7,12 @@ the experiment's name (`variants.py`); everything they have in common is here.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from tabiya.errors import UserError
-from tabiya.learn.config import config_to_dict
-from tabiya.learn.lab.anchors import Anchor, refuse_twins
+from tabiya.learn.config import refuse_below_one
+from tabiya.learn.lab.anchors import Anchor
+from tabiya.learn.lab.plan import LabMeasures
 from tabiya.minds.resnet.loss import LossWeights
 from tabiya.minds.resnet.network import ResNetShape
 
@@ -73,41 +74,30 @@ class Budget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measures:
+class Measures(LabMeasures):
     """How the networks are measured once they are trained."""
 
     games: int = 100
-    """For each pair of networks."""
     anchors: tuple[Anchor, ...] = (Anchor(player="turing"),)
     anchor_games: int = 50
-    """For each network and anchor, and between the anchors."""
     movetime: float | None = 50.0
     """Milliseconds that an anchor thinks about a move; networks answer at once."""
     depth: int | None = None
     """Plies that an anchor looks ahead."""
-    max_moves: int | None = 200
-    """Longer games are draws."""
-    book: str | None = None
-    """Openings, each played with both colours; the built-in ones if none are named."""
     mode: Literal["policy", "q", "mix", "value"] = "policy"
     """How the networks choose their moves."""
-    puzzles: str | None = None
-    puzzle_count: int = 2000
     puzzle_modes: tuple[Literal["policy", "q", "mix", "value"], ...] = ("policy",)
     labels: str | None = None
     """Move labels whose held-out positions the networks are asked; several files are separated by ':'."""
     label_count: int = 2000
-    seed: int = 0
     concurrency: int = 1
     """Games with anchors at once."""
     threads: int = 2
     """Cores for a network's forward pass."""
 
     def __post_init__(self) -> None:
-        for name in ("games", "anchor_games", "puzzle_count", "label_count", "concurrency", "threads"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
-        refuse_twins(self.anchors)
+        super().__post_init__()
+        refuse_below_one(self, "label_count", "concurrency", "threads")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +121,3 @@ class Lab:
             raise UserError(f"fractions must be above 0 and at most 1, got {list(self.fractions)}")
         if len(set(self.fractions)) < len(self.fractions):
             raise UserError(f"a fraction is named twice in {list(self.fractions)}")
-
-    def training_settings(self) -> dict[str, Any]:
-        """What decides the networks; how they are measured is no part of it."""
-        return {name: value for name, value in config_to_dict(self).items() if name != "measures"}

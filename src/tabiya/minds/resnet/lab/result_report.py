@@ -9,6 +9,8 @@ from tabiya.errors import UserError
 from tabiya.files import replacing
 from tabiya.learn.lab.folder import read_json
 from tabiya.minds.resnet.lab.result_plan import TABLES
+from tabiya.reports import result_plot
+from tabiya.reports.drawing import can_draw
 from tabiya.reports.result_table import markdown
 
 
@@ -26,11 +28,6 @@ def write_report(folder: Path) -> str:
     text = markdown(tables)
     with replacing(folder / "report.md") as part:
         part.write_text(text, encoding="utf-8")
-    try:
-        import matplotlib  # noqa: F401 - without it there are tables and no picture
-    except ImportError:
-        return text
-    from tabiya.reports.result_plot import plot_results
-
-    plot_results(tables, folder / "report.png")
+    if can_draw():
+        result_plot.plot_results(tables, folder / "report.png")
     return text

@@ -12,7 +12,8 @@ from tabiya.learn.config import config_to_dict
 from tabiya.learn.export import export_onnx
 from tabiya.learn.feed import Source
 from tabiya.learn.lab.folder import LabFolder
-from tabiya.learn.lab.training import Say, checksums, refuse_missing_device, run_facts, train_in_turn
+from tabiya.learn.lab.training import Say, run_facts
+from tabiya.learn.lab.turns import begin_training, train_missing
 from tabiya.learn.log import read_log
 from tabiya.learn.run_record import last_figures
 from tabiya.learn.sidecar import write_sidecar
@@ -27,25 +28,18 @@ def train(
     lab: Lab, folder: LabFolder, minutes: float | None = None, say: Say = lambda _text: None
 ) -> list[str]:
     """Train what is missing; the names of the networks still missing when the minutes are over."""
-    compared = comparison(lab)
-    refuse_missing_device(lab.budget.device)
-    sums = _checksums(lab)
-    folder.begin("lab.json", lab.training_settings())
-    waiting = {variant.name: variant for variant in compared.variants if not folder.has_network(variant.name)}
+    variants = comparison(lab).variants
+    named = config_to_dict(lab.data).items()
+    files = ((f"data.{name}", paths, name == "games") for name, paths in named if paths)
+    sums = begin_training(lab, folder, files)
     tables = SharedTables()
 
-    def train_one(name: str, left: float | None) -> bool:
-        variant = waiting[name]
-        tables.keep_only(
-            source for other in waiting.values() for source in sources_of(other.recipe, lab).values()
-        )
-        say(f"{name}: {variant.title} ({len(waiting)} of {len(compared.variants)} left)")
-        done = _train_one(lab, variant, folder, tables, left, sums)
-        if done:
-            del waiting[name]
-        return done
+    def train_one(variant: Variant, left: float | None) -> bool:
+        waiting = [sources_of(other.recipe, lab) for other in folder.lacking(variants)]
+        tables.keep_only(source for sources in waiting for source in sources.values())
+        return _train_one(lab, variant, folder, tables, left, sums)
 
-    return train_in_turn(list(waiting), train_one, minutes)
+    return train_missing(folder, variants, train_one, minutes, say)
 
 
 def _train_one(
@@ -92,8 +86,3 @@ def _export(
         trained_on=run_facts(counts, run.step, run.step * config.batch, log, run.device, sums),
         measured={"torch_difference": differences, **figures},
     )
-
-
-def _checksums(lab: Lab) -> dict[str, str]:
-    named = config_to_dict(lab.data).items()
-    return checksums((f"data.{name}", paths, name == "games") for name, paths in named if paths)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tabiya.learn.feed import Source
-from tabiya.learn.lab.naming import refuse_no_comparison, refuse_unknown
+from tabiya.learn.lab.comparison import Comparison, refuse_no_comparison, refuse_unknown
 from tabiya.minds.resnet.lab.plan import Lab
 from tabiya.minds.resnet.training import ResNetTraining
 
@@ -61,18 +61,6 @@ class Variant:
     differs: str
     """What sets it apart, and from which."""
     recipe: Recipe
-
-
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """The networks of an experiment, in the order of its table."""
-
-    question: str
-    variants: tuple[Variant, ...]
-    baseline: str
-    """The network that the others' Elo is told from."""
-    left_out: tuple[str, ...] = ()
-    """A sentence for each network that cannot be trained here."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +181,7 @@ _TAKEN = (
 )
 
 
-def comparison(lab: Lab) -> Comparison:
+def comparison(lab: Lab) -> Comparison[Variant]:
     """What a lab's experiment compares, as far as its data and its own choice allow."""
     if lab.experiment == "resnet-progress":
         return _chosen(
@@ -225,7 +213,7 @@ def _chosen(
     changes: tuple[_Change, ...],
     recipe: Recipe,
     in_turn: bool = False,
-) -> Comparison:
+) -> Comparison[Variant]:
     """The variants that the changes make of a recipe, or `in_turn` each of the one before."""
     refuse_unknown(lab.experiment, lab.variants, [change.name for change in changes])
     kept, left_out = [], []

@@ -21,12 +21,12 @@ import torch
 
 from tabiya.learn.config import config_to_dict
 from tabiya.learn.lab.folder import LabFolder
-from tabiya.learn.lab.training import Say, refuse_missing_device
+from tabiya.learn.lab.training import Say, checksums, refuse_missing_device
 from tabiya.learn.log import read_log
 from tabiya.minds.transformer.lab.journal import JOURNAL, Journal, Order, Trial
 from tabiya.minds.transformer.lab.run import LabRun, training_of
 from tabiya.minds.transformer.lab.tables import SharedTables
-from tabiya.minds.transformer.lab.train import data_checksums, logged_figures
+from tabiya.minds.transformer.lab.train import files_of, logged_figures
 from tabiya.minds.transformer.lab.wiring_plan import WiringLab
 from tabiya.minds.transformer.lab.wirings import Wiring, at_random, crossed, mutated, spelt
 from tabiya.minds.transformer.loss import SEEN
@@ -44,7 +44,7 @@ def evolve(
 ) -> bool:
     """Train whatever is missing, in turn; False if the minutes were over before the end."""
     refuse_missing_device(lab.budget.device)
-    sums = data_checksums(lab.data)
+    sums = checksums(files_of(lab.data))
     folder.begin("lab.json", {**config_to_dict(lab), "sha256": sums})
     journal, tables, began = Journal(folder.path / JOURNAL), SharedTables(), time.monotonic()
     while (order := next_order(lab, journal.trials)) is not None:

@@ -13,11 +13,10 @@ from itertools import combinations
 
 import numpy as np
 
-from tabiya.arena.pgn_results import read_results
 from tabiya.arena.ratings import Game
-from tabiya.arena.record import POINTS
 from tabiya.learn.lab.exams import Figures, answers
 from tabiya.learn.lab.folder import LabFolder
+from tabiya.learn.lab.standings import played_games
 from tabiya.minds.transformer.lab.gains import Answers, Gain, Noise, elo_gains, noise_of, paired
 from tabiya.minds.transformer.lab.plan import ImplicitLab, Size
 from tabiya.minds.transformer.lab.play import TWICE_PUZZLES, kinds
@@ -40,8 +39,7 @@ class Findings:
         self.exams: dict[str, dict[str, Figures]] = {
             variant.name: answers(folder, variant.name, kinds(lab)) for variant in variants_of(lab)
         }
-        files = sorted(path for path in folder.games("").glob("*/games.pgn") if path.stat().st_size)
-        played = [Game(game.white, game.black, POINTS[game.result]) for game in read_results(files).games]
+        played = played_games(folder)
         anchors = {anchor.player for anchor in lab.measures.anchors}
         self._games: dict[str, list[Game]] = {}
         for size in lab.sizes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tabiya.files import replacing
+from tabiya.reports.drawing import sheet
 
 Record = dict[str, Any]
 TITLES = {"elo": "gain in Elo", "puzzles": "gain in puzzles solved, points"}
@@ -16,19 +16,13 @@ TITLES = {"elo": "gain in Elo", "puzzles": "gain in puzzles solved, points"}
 
 def plot_implicit(record: Record, path: Path) -> None:
     """Four panels on one sheet."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(14, 11), layout="constrained")
-    FigureCanvasAgg(figure)
-    figure.suptitle(record["question"])
-    panels = figure.subplots(2, 2)
-    for axes, measure in zip(panels[0], TITLES, strict=True):
-        _draw_gains(axes, record, measure)
-    _draw_lengths(panels[1][0], record)
-    _draw_illegal(panels[1][1], record)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=110)
+    with sheet(path, 14, 11) as figure:
+        figure.suptitle(record["question"])
+        panels = figure.subplots(2, 2)
+        for axes, measure in zip(panels[0], TITLES, strict=True):
+            _draw_gains(axes, record, measure)
+        _draw_lengths(panels[1][0], record)
+        _draw_illegal(panels[1][1], record)
 
 
 def _draw_gains(axes: Any, record: Record, measure: str) -> None:

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tabiya.reports.lab_table import scale_sentence, share, signed, table
+from tabiya.reports.lab_table import (
+    anchor_rating,
+    expected_sentence,
+    page,
+    scale_sentence,
+    share,
+    signed,
+    table,
+)
 
 Record = dict[str, Any]
 MEASURES = {
@@ -23,10 +31,9 @@ MEASURES = {
 def markdown(record: Record) -> str:
     """The whole report."""
     parts = [
-        f"# {record['experiment']}: {record['question']}",
         _answers(record),
         f"The rule. {record['rule']}",
-        f"Expected before: {record['expected']}" if record["expected"] else "",
+        expected_sentence(record),
         _budget(record),
         "## Every gain",
         _gains(record),
@@ -34,10 +41,8 @@ def markdown(record: Record) -> str:
         *(text for size in record["sizes"] for text in _size(record, size)),
         scale_sentence(record),
         _anchors(record),
-        "\n".join(f"- {note}" for note in record["notes"]),
-        f"Made by version {record['version']}, commit {record['commit']}, on {record['date']}.",
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return page(record, parts)
 
 
 def shown_gain(told: Record | None, measure: str) -> str:
@@ -160,11 +165,5 @@ def _parts(rows: Sequence[Record], key: str, title: str, name: Any) -> str:
 
 
 def _anchors(record: Record) -> str:
-    rows = [
-        [
-            anchor["name"],
-            f"{anchor['known']:.0f}, given" if anchor["known"] is not None else signed(anchor, "rating"),
-        ]
-        for anchor in record["anchors"]
-    ]
+    rows = [[anchor["name"], anchor_rating(anchor)] for anchor in record["anchors"]]
     return table(["anchor", "Elo"], rows) if rows else ""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from tabiya.errors import UserError
-from tabiya.learn.config import config_to_dict
-from tabiya.learn.lab.anchors import Anchor, refuse_twins
+from tabiya.learn.config import refuse_below_one
+from tabiya.learn.lab.anchors import Anchor
+from tabiya.learn.lab.plan import LabMeasures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,28 +96,19 @@ class Training:
     checkpoint_steps: int = 1000
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "report_steps", "checkpoint_steps"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
+        refuse_below_one(self, "steps", "batch", "report_steps", "checkpoint_steps")
         if self.device == "cpu" and {self.attention, self.wide_attention} & {"flex", "fused"}:
             raise UserError('attention "flex" and "fused" need a GPU: use "plain" or "sdpa"')
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measures:
-    """How the networks are measured once they are trained."""
+class Measures(LabMeasures):
+    """How the networks are measured once they are trained.
 
-    games: int = 20
-    """For each pair of players of one size, and of the bases of two sizes."""
+    Networks of one size meet each other, and the bases those of the other sizes.
+    """
+
     anchors: tuple[Anchor, ...] = (Anchor(player="turing?at=depth:1"), Anchor(player="random"))
-    anchor_games: int = 20
-    """For each player and anchor, and between the anchors."""
-    max_moves: int | None = 200
-    """Longer games are draws."""
-    book: str | None = None
-    """Openings, each played with both colours; the built-in ones if none are named."""
-    puzzles: str | None = None
-    puzzle_count: int = 2000
     people: str | None = None
     """An extracted folder, of whose held-out games the networks are asked the moves."""
     people_count: int = 2000
@@ -127,15 +119,12 @@ class Measures:
     """A gain whose whole interval lies this near to nothing is none."""
     negligible_share: float = 0.01
     """The same for shares of puzzles and moves."""
-    seed: int = 0
     threads: int = 2
     """Cores for a network's forward pass."""
 
     def __post_init__(self) -> None:
-        for name in ("games", "anchor_games", "puzzle_count", "people_count", "label_count", "threads"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
-        refuse_twins(self.anchors)
+        super().__post_init__()
+        refuse_below_one(self, "people_count", "label_count", "threads")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +155,3 @@ class ImplicitLab:
             raise UserError(f"seeds must be at least one and all different, got {list(self.seeds)}")
         if self.feedback_cycles < 1:
             raise UserError(f"feedback_cycles must be at least 1, got {self.feedback_cycles}")
-
-    def training_settings(self) -> dict[str, Any]:
-        """What decides the networks; how they are measured is no part of it."""
-        return {name: value for name, value in config_to_dict(self).items() if name != "measures"}

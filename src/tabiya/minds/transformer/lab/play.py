@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from tabiya.arena.adjudication import Adjudication
-from tabiya.arena.books import Book
 from tabiya.arena.puzzles import load_puzzles
-from tabiya.files import checksum
-from tabiya.learn.lab.exams import answer, unanswered
+from tabiya.learn.lab.exams import Ask, drawn_settings, sit_exam
 from tabiya.learn.lab.folder import LabFolder
-from tabiya.learn.lab.games import LabGames, Meter, Progress, refuse_small_book, silent
+from tabiya.learn.lab.games import LabGames, Meter, Progress, opener, refuse_small_book, silent
 from tabiya.minds.transformer.lab.plan import ImplicitLab
 from tabiya.minds.transformer.lab.questions import (
     Questions,
@@ -23,12 +19,11 @@ from tabiya.minds.transformer.lab.questions import (
     peoples_moves,
     teachers_moves,
 )
-from tabiya.minds.transformer.lab.variants import BASE, Entrant, bases, entrants_of, variants_of
+from tabiya.minds.transformer.lab.variants import BASE, Entrant, bases, entrants_of, names_of, variants_of
 from tabiya.minds.transformer.onnx_network import OnnxTransformer
 from tabiya.minds.transformer.player import open_player as open_transformer
-from tabiya.player import OpenPlayer, Player, PlayerName
+from tabiya.player import OpenPlayer, PlayerName
 
-Ask = Callable[[str, Meter], dict[str, Any]]
 TWICE_PUZZLES = "puzzles-twice"
 
 
@@ -40,32 +35,26 @@ def kinds(lab: ImplicitLab) -> list[str]:
     return [kind for kind, file in asked.items() if file]
 
 
-def play(lab: ImplicitLab, folder: LabFolder, others: OpenPlayer, progress: Progress = silent) -> None:
-    """Ask and play whatever is missing."""
+def play(lab: ImplicitLab, folder: LabFolder, others: OpenPlayer, progress: Progress = silent) -> int:
+    """Ask and play whatever is missing; how many games there are then."""
     measures = lab.measures
-    book = Book.read(measures.book) if measures.book else Book.built_in()
     # Before an hour of questions: what would end the games at their beginning.
-    refuse_small_book(book, max(measures.games, measures.anchor_games))
-    folder.manifests(variant.name for variant in variants_of(lab))
-    open_player = opener(lab, folder, others)
-    sit_exams(lab, folder, open_player, progress)
-    play_games(lab, folder, open_player, book, progress)
+    refuse_small_book(measures.read_book(), max(measures.games, measures.anchor_games))
+    folder.manifests(names_of(lab))
+    entrants = [*(entrant for size in lab.sizes for entrant in entrants_of(lab, size)), *_twice(lab)]
+    open_player = opener(
+        {entrant.name: _player_name(entrant, folder, measures.threads) for entrant in entrants},
+        open_transformer,
+        others,
+    )
+    _sit_exams(lab, folder, open_player, progress)
+    _play_games(lab, folder, open_player, progress)
+    return expected_games(lab)
 
 
-def opener(lab: ImplicitLab, folder: LabFolder, others: OpenPlayer) -> OpenPlayer:
-    """Opens the experiment's players by their short names, and every other as `others` does."""
-    own = {entrant.name: entrant for size in lab.sizes for entrant in entrants_of(lab, size)}
-    own |= {entrant.name: entrant for entrant in _twice(lab)}
-
-    def open_player(text: str) -> Player:
-        if text not in own:
-            return others(text)
-        entrant = own[text]
-        options = {"passes": str(entrant.passes), "threads": str(lab.measures.threads)}
-        where = str(folder.network(entrant.network))
-        return open_transformer(PlayerName("transformer", where, options=options))
-
-    return open_player
+def _player_name(entrant: Entrant, folder: LabFolder, threads: int) -> PlayerName:
+    options = {"passes": str(entrant.passes), "threads": str(threads)}
+    return PlayerName("transformer", str(folder.network(entrant.network)), options=options)
 
 
 def _twice(lab: ImplicitLab) -> list[Entrant]:
@@ -96,40 +85,24 @@ def expected_games(lab: ImplicitLab) -> int:
     return sum(games for _, _, games in pairs_of(lab))
 
 
-def play_games(
-    lab: ImplicitLab, folder: LabFolder, open_player: OpenPlayer, book: Book, progress: Progress
-) -> None:
+def _play_games(lab: ImplicitLab, folder: LabFolder, open_player: OpenPlayer, progress: Progress) -> None:
     """Play whatever games are missing, all games of a pair side by side."""
-    names = [variant.name for variant in variants_of(lab)]
-    sums = {name: manifest["sha256"] for name, manifest in folder.manifests(names).items()}
-    folder.begin("play.json", {"networks": sums})
+    sums = folder.begin_games(names_of(lab))
     networks = {entrant.name: entrant.network for size in lab.sizes for entrant in entrants_of(lab, size)}
-    games = LabGames(
-        folder=folder,
-        open_player=open_player,
-        book=book,
-        seed=lab.measures.seed,
-        adjudication=Adjudication(max_moves=lab.measures.max_moves),
-    )
+    games = LabGames(folder=folder, open_player=open_player, measures=lab.measures)
     with progress("games", expected_games(lab)) as meter:
         for one, other, count in pairs_of(lab):
             identity = {name: sums[networks[name]] for name in (one, other) if name in networks}
             games.together(one, other, count, identity, meter)
 
 
-def sit_exams(lab: ImplicitLab, folder: LabFolder, open_player: OpenPlayer, progress: Progress) -> None:
+def _sit_exams(lab: ImplicitLab, folder: LabFolder, open_player: OpenPlayer, progress: Progress) -> None:
     """Put every question that was not answered yet to every network."""
-    every = [variant.name for variant in variants_of(lab)]
+    twice = [entrant.network for entrant in _twice(lab)]
     for kind in kinds(lab):
-        names = [entrant.network for entrant in _twice(lab)] if kind == TWICE_PUZZLES else every
-        settings = _settings(lab, kind)
-        missing = unanswered(folder, kind, names, settings)
-        if not missing:
-            continue
-        total, ask = _questions(lab, kind, folder, open_player)
-        for name in missing:
-            with progress(f"{kind}: {name}", total) as meter:
-                answer(folder, name, kind, settings, partial(ask, name, meter))
+        names = twice if kind == TWICE_PUZZLES else names_of(lab)
+        questions = partial(_questions, lab, kind, folder, open_player)
+        sit_exam(folder, kind, names, _settings(lab, kind), questions, progress)
 
 
 def _settings(lab: ImplicitLab, kind: str) -> dict[str, Any]:
@@ -137,14 +110,13 @@ def _settings(lab: ImplicitLab, kind: str) -> dict[str, Any]:
     measures = lab.measures
     if kind == "people":
         assert measures.people is not None
-        files, count = [Path(measures.people) / "manifest.json"], measures.people_count
-    elif kind == "teacher":
+        return drawn_settings([Path(measures.people) / "manifest.json"], measures.people_count, measures.seed)
+    if kind == "teacher":
         assert measures.labels is not None
-        files, count = [Path(path) for path in measures.labels.split(":")], measures.label_count
-    else:
-        assert measures.puzzles is not None
-        files, count = [Path(measures.puzzles)], measures.puzzle_count
-    return {"sha256": [checksum(file) for file in files], "count": count, "seed": measures.seed}
+        files = [Path(path) for path in measures.labels.split(":")]
+        return drawn_settings(files, measures.label_count, measures.seed)
+    assert measures.puzzles is not None
+    return drawn_settings([Path(measures.puzzles)], measures.puzzle_count, measures.seed)
 
 
 def _questions(lab: ImplicitLab, kind: str, folder: LabFolder, open_player: OpenPlayer) -> tuple[int, Ask]:

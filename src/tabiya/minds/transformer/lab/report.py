@@ -5,64 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tabiya.arena.provenance import provenance
-from tabiya.learn.config import config_to_dict
-from tabiya.learn.lab.folder import LabFolder
-from tabiya.learn.lab.standings import Standings
+from tabiya.learn.lab.folder import LabFolder, Record
+from tabiya.learn.lab.record import Manifest, lab_record, trained_row, validation
+from tabiya.learn.lab.standings import Row, Standings
 from tabiya.minds.transformer.lab.findings import Findings
 from tabiya.minds.transformer.lab.hypotheses import answer_all, rule
+from tabiya.minds.transformer.lab.implicit_plot import plot_implicit
 from tabiya.minds.transformer.lab.implicit_table import markdown
 from tabiya.minds.transformer.lab.plan import ImplicitLab, Size
 from tabiya.minds.transformer.lab.play import expected_games
-from tabiya.minds.transformer.lab.variants import entrants_of, variants_of
+from tabiya.minds.transformer.lab.variants import entrants_of, names_of, variants_of
 
-Row = dict[str, Any]
 QUESTION = "Does the network that can look ahead play better, and does the gap grow with its size?"
 
 
-def write_report(lab: ImplicitLab, folder: LabFolder) -> dict[str, Any]:
+def write_report(lab: ImplicitLab, folder: LabFolder) -> Record:
     """Make report.json and report.md, and report.png where matplotlib is installed; the record."""
-    record = make_record(lab, folder)
-    folder.write_report(record, markdown(record))
-    try:
-        import matplotlib  # noqa: F401 - without it there are tables and no picture
-    except ImportError:
-        return record
-    from tabiya.minds.transformer.lab.implicit_plot import plot_implicit
-
-    plot_implicit(record, folder.report(".png"))
-    return record
-
-
-def make_record(lab: ImplicitLab, folder: LabFolder) -> dict[str, Any]:
-    """All that was measured, as it stands in report.json."""
-    manifests = folder.manifests(variant.name for variant in variants_of(lab))
+    manifests = folder.manifests(names_of(lab))
     findings = Findings(lab, folder)
-    anchors = lab.measures.anchors
-    standings = Standings.of(folder, entrants_of(lab, lab.sizes[0])[0].name, anchors)
+    standings = Standings.of(folder, entrants_of(lab, lab.sizes[0])[0].name, lab.measures.anchors)
     rows = [row for size in lab.sizes for row in _rows(findings, standings, manifests, size)]
-    return {
-        "kind": "lab",
-        "experiment": lab.experiment,
-        "question": QUESTION,
-        "expected": lab.expected or None,
+    own = {
         "answers": answer_all(findings),
         "rule": rule(findings),
         "sizes": [size.name for size in lab.sizes],
         "noise": {measure: vars(noise) for measure, noise in findings.noise.items()},
-        "scale": standings.known,
-        "budget": config_to_dict(lab.budget),
-        "games": standings.games,
-        "rows": rows,
-        "anchors": standings.anchor_rows(anchors),
-        "notes": standings.notes(expected_games(lab)),
-        "settings": config_to_dict(lab),
-        **provenance(),
     }
+    record = lab_record(lab, QUESTION, standings, rows, standings.notes(expected_games(lab)), own)
+    return folder.write_report(record, markdown, plot_implicit)
 
 
 def _rows(
-    findings: Findings, standings: Standings, manifests: Mapping[str, Mapping[str, Any]], size: Size
+    findings: Findings, standings: Standings, manifests: Mapping[str, Manifest], size: Size
 ) -> list[Row]:
     """A line for every network of a size, and for its first base looking twice."""
     told = findings.elo_from_base(size)
@@ -107,17 +81,10 @@ def _shown(figures: Mapping[str, Any]) -> Row:
     return {key: value for key, value in figures.items() if key not in ("each", "lengths")}
 
 
-def _trained(manifest: Mapping[str, Any]) -> Row:
-    trained_on, measured = manifest["trained_on"], manifest["measured"]
+def _trained(manifest: Manifest) -> Row:
     return {
-        "parameters": manifest["parameters"],
-        "positions": trained_on["positions"],
-        "seen": trained_on["seen"],
-        "steps": trained_on["steps"],
-        "seconds": trained_on["seconds"],
-        "device": trained_on["device"],
-        "network": manifest["sha256"],
-        "data": trained_on["sha256"],
-        "positions_per_second": measured.get("positions_per_second"),
-        "validation": {key: value for key, value in measured.items() if key.startswith("validation_")},
+        **trained_row(manifest),
+        "steps": manifest["trained_on"]["steps"],
+        "positions_per_second": manifest["measured"].get("positions_per_second"),
+        "validation": validation(manifest),
     }

@@ -11,7 +11,8 @@ from typing import Any
 
 from tabiya.learn.config import config_to_dict
 from tabiya.learn.lab.folder import LabFolder
-from tabiya.learn.lab.training import Say, checksums, refuse_missing_device, run_facts, train_in_turn
+from tabiya.learn.lab.training import Say, run_facts
+from tabiya.learn.lab.turns import Files, begin_training, train_missing
 from tabiya.learn.log import read_log
 from tabiya.learn.run_record import last_figures
 from tabiya.learn.sidecar import write_sidecar
@@ -27,27 +28,18 @@ def train(
     lab: ImplicitLab, folder: LabFolder, minutes: float | None = None, say: Say = lambda _text: None
 ) -> list[str]:
     """Train what is missing; the names of the networks still missing when the minutes are over."""
-    every = {variant.name: variant for variant in variants_of(lab)}
-    refuse_missing_device(lab.budget.device)
-    sums = data_checksums(lab.data)
-    folder.begin("lab.json", lab.training_settings())
-    missing = [name for name in every if not folder.has_network(name)]
-    tables, left = SharedTables(), len(missing)
+    sums, tables = begin_training(lab, folder, files_of(lab.data)), SharedTables()
 
-    def train_one(name: str, minutes: float | None) -> bool:
-        nonlocal left
-        say(f"{name}: {every[name].title} ({left} of {len(every)} left)")
-        done = _train_one(lab, every[name], folder, tables, minutes, sums)
-        left -= done
-        return done
+    def train_one(variant: Variant, left: float | None) -> bool:
+        return _train_one(lab, variant, folder, tables, left, sums)
 
-    return train_in_turn(missing, train_one, minutes)
+    return train_missing(folder, variants_of(lab), train_one, minutes, say)
 
 
-def data_checksums(data: Data) -> dict[str, str]:
-    """Of every file that is learned from."""
+def files_of(data: Data) -> Files:
+    """Every file that is learned from."""
     named = [("data.games", data.games, True), ("data.labels", data.labels, False)]
-    return checksums((setting, paths, is_folder) for setting, paths, is_folder in named if paths)
+    return [(setting, paths, is_folder) for setting, paths, is_folder in named if paths]
 
 
 def _train_one(

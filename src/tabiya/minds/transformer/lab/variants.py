@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tabiya.errors import UserError
-from tabiya.learn.lab.naming import refuse_unknown
+from tabiya.learn.lab.comparison import refuse_namesakes, refuse_unknown
 from tabiya.minds.transformer.lab.plan import ImplicitLab, Size
 from tabiya.minds.transformer.shape import TransformerShape, Wire
 
@@ -115,11 +114,13 @@ class Entrant:
 def variants_of(lab: ImplicitLab) -> list[Variant]:
     """All networks, size after size, the bases first."""
     refuse_unknown("implicit", lab.variants, KINDS)
-    taken = {anchor.player for anchor in lab.measures.anchors}
     found = [variant for size in lab.sizes for variant in _of_size(lab, size)]
-    if twin := taken & {variant.name for variant in found}:
-        raise UserError(f"the anchor {twin.pop()!r} has the name of one of the experiment's networks")
+    refuse_namesakes([variant.name for variant in found], lab.measures.anchors)
     return found
+
+
+def names_of(lab: ImplicitLab) -> list[str]:
+    return [variant.name for variant in variants_of(lab)]
 
 
 def bases(lab: ImplicitLab, size: Size) -> list[str]:

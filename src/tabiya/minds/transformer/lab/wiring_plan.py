@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tabiya.errors import UserError
+from tabiya.learn.config import refuse_below_one
 from tabiya.minds.transformer.lab.plan import Data, Training
 from tabiya.minds.transformer.shape import TransformerShape
 
@@ -35,9 +36,7 @@ class Evolution:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("tries", "founders", "parents", "wires", "cycles"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
+        refuse_below_one(self, "tries", "founders", "parents", "wires", "cycles")
         if not 0 <= self.crossover <= 1:
             raise UserError(f"crossover must lie between 0 and 1, got {self.crossover}")
         if len(self.base_seeds) < 3 or len(set(self.base_seeds)) < len(self.base_seeds):

@@ -14,16 +14,15 @@ from typing import Any
 
 from tabiya.arena.provenance import provenance
 from tabiya.errors import UserError
-from tabiya.files import replacing, write_json
 from tabiya.learn.config import config_to_dict
-from tabiya.learn.lab.folder import LabFolder
+from tabiya.learn.lab.folder import LabFolder, Record
 from tabiya.minds.transformer.lab.gains import Gain
 from tabiya.minds.transformer.lab.journal import JOURNAL, Journal, Trial
 from tabiya.minds.transformer.lab.wiring_plan import WiringLab
 from tabiya.minds.transformer.lab.wirings import spelt
-from tabiya.reports.lab_table import table
+from tabiya.reports.drawing import sheet
+from tabiya.reports.lab_table import expected_sentence, page, table
 
-Record = dict[str, Any]
 SHOWN = 15
 """Wirings in the table."""
 
@@ -31,15 +30,7 @@ SHOWN = 15
 def write_wiring_report(lab: WiringLab, folder: LabFolder) -> Record:
     """Make report.json and report.md, and report.png where matplotlib is installed; the record."""
     record = make_wiring_record(lab, Journal(folder.path / JOURNAL).trials)
-    write_json(folder.report(".json"), record)
-    with replacing(folder.report(".md")) as part:
-        part.write_text(wiring_markdown(record), encoding="utf-8")
-    try:
-        import matplotlib  # noqa: F401 - without it there is a table and no picture
-    except ImportError:
-        return record
-    _plot(record, folder.report(".png"))
-    return record
+    return folder.write_report(record, wiring_markdown, _plot)
 
 
 def make_wiring_record(lab: WiringLab, trials: Sequence[Trial]) -> Record:
@@ -133,7 +124,6 @@ def wiring_markdown(record: Record) -> str:
     seeds = ", ".join(f"{loss:.4f}" for loss in base["losses"].values())
     budget = record["settings"]["budget"]
     shape = record["settings"]["shape"]
-    expected = f"Expected before: {record['expected']}" if record["expected"] else ""
     again = table(
         ["trained again", "other seeds", "loss less the base's"],
         [[row["wiring"], str(row["seeds"]), _ends(row)] for row in record["confirmed"]],
@@ -155,9 +145,8 @@ def wiring_markdown(record: Record) -> str:
         ],
     )
     parts = [
-        f"# wiring: {record['question']}",
         f"**{record['answer']}**. The rule. {RULE.format(negligible=record['negligible'])}",
-        expected,
+        expected_sentence(record),
         f"{record['tried']} of {record['wanted']} wirings tried, each a network of {shape['layers']} blocks "
         f"of {shape['width']}, {budget['steps']:,} steps of {budget['batch']:,} positions, with one seed and "
         f"the same batches. Without feedback, by seed: {seeds}; mean {base['mean']:.4f}, standard deviation "
@@ -167,9 +156,8 @@ def wiring_markdown(record: Record) -> str:
         again if record["confirmed"] else "No wiring was trained again yet.",
         "The best of those tried, with the first seed:" if record["rows"] else "",
         best if record["rows"] else "",
-        f"Made by version {record['version']}, commit {record['commit']}, on {record['date']}.",
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return page(record, parts)
 
 
 def _ends(row: Record) -> str:
@@ -184,24 +172,17 @@ def _signed(value: float) -> str:
 
 def _plot(record: Record, path: Path) -> None:
     """Every wiring's loss in the order it was tried, beside the base's."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 5), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
     base = record["base"]
-    axes.axhspan(base["mean"] - 2 * base["sigma"], base["mean"] + 2 * base["sigma"], color="0.9")
-    axes.axhline(base["mean"], color="0.5", label="no feedback: mean and two standard deviations")
-    for number, born in enumerate(("founder", "mutation", "crossover")):
-        inside = [row for row in record["rows"] if row["born"] == born]
-        axes.plot(
-            [r["number"] for r in inside], [r["loss"] for r in inside], "o", color=f"C{number}", label=born
-        )
-    axes.set_xlabel("try")
-    axes.set_ylabel("held-out loss")
-    axes.set_title(record["question"])
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=110)
+    with sheet(path, 9, 5) as figure:
+        axes = figure.subplots()
+        axes.axhspan(base["mean"] - 2 * base["sigma"], base["mean"] + 2 * base["sigma"], color="0.9")
+        axes.axhline(base["mean"], color="0.5", label="no feedback: mean and two standard deviations")
+        for number, born in enumerate(("founder", "mutation", "crossover")):
+            inside = [row for row in record["rows"] if row["born"] == born]
+            numbers, losses = [row["number"] for row in inside], [row["loss"] for row in inside]
+            axes.plot(numbers, losses, "o", color=f"C{number}", label=born)
+        axes.set_xlabel("try")
+        axes.set_ylabel("held-out loss")
+        axes.set_title(record["question"])
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=8)

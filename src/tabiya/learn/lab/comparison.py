@@ -1,12 +1,44 @@
-"""Which of an experiment's networks a config asks for, by their names."""
+"""What an experiment compares: its networks, and which of them a config asks for by their names."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from tabiya.errors import UserError
 from tabiya.learn.lab.anchors import Anchor
+
+
+class LabNetwork(Protocol):
+    """One network of an experiment, as far as all minds' are alike."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str:
+        """What it is, for the table."""
+
+
+Variant = TypeVar("Variant", bound=LabNetwork)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Generic[Variant]):
+    """The networks of an experiment, in the order of its table."""
+
+    question: str
+    variants: tuple[Variant, ...]
+    baseline: str
+    """The network that the others' Elo is told from."""
+    left_out: tuple[str, ...] = ()
+    """A sentence for each network that cannot be trained here."""
+
+    @property
+    def names(self) -> list[str]:
+        return [variant.name for variant in self.variants]
 
 
 def refuse_unknown(experiment: str, wanted: Sequence[str], names: Sequence[str]) -> None:
@@ -28,5 +60,10 @@ def refuse_no_comparison(
         )
     if len(kept) < 2:
         raise UserError(f"{experiment} compares at least 2 networks, this config leaves {len(kept)}")
-    if taken := set(kept) & {anchor.player for anchor in anchors}:
+    refuse_namesakes(kept, anchors)
+
+
+def refuse_namesakes(names: Sequence[str], anchors: Sequence[Anchor]) -> None:
+    """A UserError if an anchor cannot be told from a network by its name."""
+    if taken := set(names) & {anchor.player for anchor in anchors}:
         raise UserError(f"the anchor {taken.pop()!r} has the name of one of the experiment's networks")

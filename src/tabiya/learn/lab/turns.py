@@ -1,0 +1,49 @@
+"""The first stage of every experiment: the networks that its folder lacks, trained in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from tabiya.learn.config import config_to_dict
+from tabiya.learn.lab.comparison import Variant
+from tabiya.learn.lab.folder import LabFolder
+from tabiya.learn.lab.plan import LabPlan
+from tabiya.learn.lab.training import Say, checksums, refuse_missing_device, train_in_turn
+
+Files: TypeAlias = Iterable[tuple[str, str, bool]]
+"""What is learned from: the setting that asks for it, paths separated by ':', whether they are folders."""
+
+
+def begin_training(lab: LabPlan, folder: LabFolder, files: Files) -> dict[str, str]:
+    """Hold a folder to an experiment's settings; the checksums of the files that are learned from."""
+    refuse_missing_device(lab.budget.device)
+    sums = checksums(files)
+    # How the networks are measured has no part in them.
+    settings = {name: value for name, value in config_to_dict(lab).items() if name != "measures"}
+    folder.begin("lab.json", settings)
+    return sums
+
+
+def train_missing(
+    folder: LabFolder,
+    variants: Sequence[Variant],
+    train_one: Callable[[Variant, float | None], bool],
+    minutes: float | None = None,
+    say: Say = lambda _text: None,
+) -> list[str]:
+    """Train each network that the folder lacks.
+
+    `train_one` is told the minutes left and says whether it came to its end.
+    What comes back are the names still missing when the minutes are over.
+    """
+    waiting = {variant.name: variant for variant in folder.lacking(variants)}
+
+    def train(name: str, left: float | None) -> bool:
+        say(f"{name}: {waiting[name].title} ({len(waiting)} of {len(variants)} left)")
+        done = train_one(waiting[name], left)
+        if done:
+            del waiting[name]
+        return done
+
+    return train_in_turn(list(waiting), train, minutes)
