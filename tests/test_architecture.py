@@ -27,9 +27,9 @@ TRUNK = {
     "arena": {"_core", "board", "player", "protocols", "data", "scale"},
 }
 
-# What several minds share stands between the trunk and them: on the trunk, the lens, and beside no mind.
+# What several minds share stands between them and the trunk, the lens and what of `learn` needs no torch.
 SHARED_BY_MINDS = {
-    "searchless": {"_core", "board", "player", "protocols", "data", "lens"},
+    "searchless": {"_core", "board", "player", "protocols", "data", "arena", "learn", "lens"},
 }
 
 # What plays, shows or explains: from here no import, however lazy, leads to torch.

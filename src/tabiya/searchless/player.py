@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,12 +46,17 @@ class Network(Protocol):
     """A file that answers packed positions with the raw outputs of its heads."""
 
     path: Path
+    heads: list[str]
+    """The names of its outputs; `policy` and those of `VALUES` are among them."""
 
     def evaluate(self, packed: NDArray[np.uint8], heads: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """The named heads' outputs for packed positions [N, 32], N of each, in order."""
 
     def legal_indices(self, packed: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Where the policy has the legal moves of positions, in the order of their UCI strings."""
+
+    def inputs(self) -> dict[str, Any]:
+        """What it is shown, for its manifest."""
 
 
 @dataclass(frozen=True)

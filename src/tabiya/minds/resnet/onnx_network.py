@@ -35,6 +35,7 @@ class OnnxNetwork:
         self.path = path
         self.session = open_session("resnet", path, threads) if session is None else session
         self.planes = _checked_planes(self.session, path)
+        self.heads = list(HEADS)
 
     def evaluate(self, packed: NDArray[np.uint8], heads: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """The named heads' outputs for packed positions [N, 32], N of each, in order."""
@@ -44,6 +45,10 @@ class OnnxNetwork:
     def legal_indices(self, packed: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Where policy and Q have the legal moves of positions, in the order of their UCI strings."""
         return legal_indices(packed, "planes", "mover")
+
+    def inputs(self) -> dict[str, Any]:
+        """What it is shown, for its manifest."""
+        return {"planes": self.planes}
 
     def _run(self, packed: NDArray[np.uint8], heads: Sequence[str]) -> list[NDArray[np.float32]]:
         try:

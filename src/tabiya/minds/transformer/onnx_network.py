@@ -71,6 +71,10 @@ class OnnxTransformer:
         """Where the policy has the legal moves of positions, in the order of their UCI strings."""
         return legal_indices(packed, "uci", self.shape.view)
 
+    def inputs(self) -> dict[str, Any]:
+        """What it is shown, for its manifest."""
+        return {"shape": dataclasses.asdict(self.shape)}
+
     def _run(self, batch: Inputs, heads: Sequence[str], count: int) -> list[NDArray[np.float32]]:
         try:
             outputs = self.session.run(list(heads), batch)
