@@ -27,6 +27,11 @@ TRUNK = {
     "arena": {"_core", "board", "player", "protocols", "data", "scale"},
 }
 
+# What several minds share stands between them and the trunk, the lens and what of `learn` needs no torch.
+SHARED_BY_MINDS = {
+    "searchless": {"_core", "board", "player", "protocols", "data", "arena", "learn", "lens"},
+}
+
 # What plays, shows or explains: from here no import, however lazy, leads to torch.
 NEVER_TORCH = (
     "scale",
@@ -37,6 +42,7 @@ NEVER_TORCH = (
     "arena",
     "roster",
     "lens",
+    "searchless",
     "web",
     "bench",
     "programs",
@@ -121,22 +127,24 @@ def reached_from(roots: list[str]) -> dict[str, str]:
     return reached
 
 
-def test_the_trunk_imports_only_what_stands_below_it() -> None:
+def test_the_trunk_and_what_minds_share_import_only_what_stands_below_them() -> None:
+    below = TRUNK | SHARED_BY_MINDS
     wrong = [
         f"{name} imports {target}"
         for name in MODULES
-        if (part := part_of(name)) in TRUNK
+        if (part := part_of(name)) in below
         for target in sorted(imports_of(name))
-        if part_of(target) not in {part, *GROUND_FLOOR, *TRUNK[part]}
+        if part_of(target) not in {part, *GROUND_FLOOR, *below[part]}
     ]
     assert wrong == []
+    assert SHARED_BY_MINDS.keys() <= {part_of(name) for name in MODULES}
 
 
-def test_the_trunk_names_no_mind() -> None:
+def test_the_trunk_and_what_minds_share_name_no_mind() -> None:
     wrong = [
         f"{name}, line {node.lineno}"
         for name, path in MODULES.items()
-        if part_of(name) in TRUNK
+        if part_of(name) in TRUNK | SHARED_BY_MINDS
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and str(node.value).startswith("tabiya.minds")
     ]

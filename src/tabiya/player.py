@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, Self, TypeAlias, TypeVar
 from urllib.parse import parse_qsl
 
 from tabiya._core import Board
@@ -198,6 +198,16 @@ OpenPlayer: TypeAlias = Callable[[str], Player]
 """Opens the player that a name stands for; the faces hand one to the arena (see `tabiya.roster`)."""
 
 
+class Changeable(Protocol):
+    """Settings of which one can be changed by its name."""
+
+    def changed(self, name: str, text: str) -> Self:
+        """The same settings with one of them read from `text`; a ValueError says what was wrong."""
+
+
+ChangeableT = TypeVar("ChangeableT", bound=Changeable)
+
+
 @dataclass(frozen=True)
 class PlayerName:
     """The written name of a player, taken apart: `kind:where#part?option=value&…`.
@@ -225,6 +235,17 @@ class PlayerName:
         except ValueError as error:
             raise PlayerError(f"options of {text!r} must read name=value&name=value") from error
         return cls(kind, where, part, options)
+
+    def applied_to(self, settings: ChangeableT) -> ChangeableT:
+        """The settings with every option of the name, of a player that has no parts to choose from."""
+        if self.part:
+            raise PlayerError(f"{self.kind} has no parts to choose from, got #{self.part}")
+        for option, value in self.options.items():
+            try:
+                settings = settings.changed(option, value)
+            except ValueError as error:
+                raise PlayerError(str(error)) from error
+        return settings
 
 
 def would_take_draw(decision: Decision | None) -> bool:

@@ -14,6 +14,9 @@ from tabiya._core import Board, random_positions
 from tabiya.cli import main
 from tabiya.learn.sidecar import read_sidecar, write_sidecar
 from tabiya.minds.resnet.onnx_network import OnnxNetwork
+from tabiya.minds.transformer.onnx_network import OnnxTransformer
+
+QUICK = ("--positions", 12, "--runs", 1, "--passes", 2, "--max-moves", 8)
 
 
 def export(capsys, *words: object) -> dict:
@@ -32,18 +35,44 @@ def refused(capsys, *words: object) -> str:
 def run_folder(tmp_path_factory) -> Path:
     """The folder of a tiny run, with one checkpoint and a record of what it learned from."""
     torch = pytest.importorskip("torch")
-    from tabiya.learn.checkpoint import checkpoint_path, save_checkpoint, state_tensors
-    from tabiya.learn.config import config_to_dict
     from tabiya.minds.resnet.network import ResNet, ResNetShape
 
     torch.manual_seed(3)
     shape = ResNetShape(blocks=1, channels=8, planes=18, squeeze=4, value_channels=4, value_hidden=8)
-    network = ResNet(shape)
-    folder = tmp_path_factory.mktemp("run")
-    metadata = {"step": 7, "config": {"mind": "resnet", "shape": config_to_dict(shape)}}
+    return save_run(tmp_path_factory.mktemp("run"), "resnet", ResNet(shape))
+
+
+@pytest.fixture(scope="module")
+def transformer_run(tmp_path_factory) -> Path:
+    """The same of a tiny transformer."""
+    torch = pytest.importorskip("torch")
+    from tabiya.minds.transformer.network import Transformer
+    from tabiya.minds.transformer.shape import TransformerShape
+
+    torch.set_num_threads(1)  # networks this small gain nothing from a second
+    torch.manual_seed(3)
+    network = Transformer(TransformerShape(layers=1, width=32, heads=2, mlp_ratio=2.0, value_hidden=8))
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    return save_run(tmp_path_factory.mktemp("run"), "transformer", network)
+
+
+def save_run(folder: Path, mind: str, network) -> Path:
+    from tabiya.learn.checkpoint import checkpoint_path, save_checkpoint, state_tensors
+    from tabiya.learn.config import config_to_dict
+
+    metadata = {"step": 7, "config": {"mind": mind, "shape": config_to_dict(network.shape)}}
     save_checkpoint(checkpoint_path(folder, 7), state_tensors(model=network, rng=False), metadata)
     (folder / "record.json").write_text(json.dumps({"trained_on": {"positions": 1234}}))
     return folder
+
+
+@pytest.fixture(scope="module")
+def transformer(transformer_run, tmp_path_factory) -> Path:
+    """The run's network as ONNX, with its manifest."""
+    out = tmp_path_factory.mktemp("transformer") / "net.onnx"
+    assert main(["export", "onnx", str(transformer_run), "--out", str(out)]) == 0
+    return out
 
 
 @pytest.mark.parametrize("half", [[], ["--half"]])
@@ -58,6 +87,36 @@ def test_a_run_becomes_a_network_with_its_manifest(capsys, run_folder, tmp_path,
     assert manifest["parameters"] == figures["parameters"]
     assert OnnxNetwork(out).planes == 18
     assert main(["move", f"resnet:{out}", Board().fen()]) == 0
+
+
+@pytest.mark.parametrize("half", [[], ["--half"]])
+def test_a_run_of_a_transformer_becomes_one(capsys, transformer_run, tmp_path, half):
+    out = tmp_path / "net.onnx"
+    figures = export(capsys, "onnx", transformer_run, "--out", out, *half)
+    assert figures["positions"] == 1000
+    assert max(figures["difference_from_torch"].values()) < (0.05 if half else 1e-3)
+    assert figures["bytes"] == out.stat().st_size
+    manifest = read_sidecar(out)
+    assert (manifest["kind"], manifest["shape"]["width"]) == ("transformer", 32)
+    assert manifest["trained_on"] == {"steps": 7, "positions": 1234}
+    assert manifest["parameters"] == figures["parameters"]
+    assert OnnxTransformer(out).shape.width == 32
+    assert main(["move", f"transformer:{out}", Board().fen()]) == 0
+
+
+def test_a_run_of_another_mind_is_refused_by_its_name(capsys, transformer_run, tmp_path):
+    from tabiya.learn.checkpoint import load_checkpoint, save_checkpoint
+
+    tensors, metadata = load_checkpoint(transformer_run / "step-00000007.safetensors")
+    checkpoint, out = tmp_path / "step-00000001.safetensors", tmp_path / "a.onnx"
+    for config, sentence in (
+        ({"mind": "nnue"}, "is of a run of nnue; those of resnet and transformer become ONNX"),
+        ({"mind": "resnet", "shape": {"width": 3}}, "unknown setting 'width'"),
+        ({}, "does not say what shape its network has"),
+    ):
+        save_checkpoint(checkpoint, tensors, metadata | {"config": config})
+        assert sentence in refused(capsys, "onnx", checkpoint, "--out", out)
+    assert not out.exists()
 
 
 def test_half_is_about_half(capsys, run_folder, tmp_path):
@@ -122,6 +181,38 @@ def test_weights_alone_are_a_quarter_and_nearly_the_same(capsys, make_network, t
     )
 
 
+def test_a_transformer_becomes_int8_without_calibration(capsys, transformer, tmp_path):
+    out = tmp_path / "int8.onnx"
+    figures = export(capsys, "int8", transformer, "--out", out, "--positions", 24)
+    assert [attempt["kept_float"] for attempt in figures["tried"]] == ["nothing", "heads"]
+    truest = min(figures["tried"], key=lambda attempt: attempt["policy_divergence"])
+    assert (figures["method"], figures["kept_float"]) == ("dynamic", truest["kept_float"])
+    assert figures["bytes"] == truest["bytes"] == out.stat().st_size < transformer.stat().st_size
+    assert OnnxTransformer(out).shape == OnnxTransformer(transformer).shape
+    manifest = read_sidecar(out)
+    assert (manifest["kind"], manifest["shape"]["width"]) == ("transformer", 32)
+    assert manifest["trained_on"] == {"steps": 7, "positions": 1234}
+    assert manifest["config"]["int8"]["method"] == "dynamic"
+    before = out.read_bytes()
+    words = ("int8", transformer, "--out", out, "--positions", 4, "--keep", "first")
+    assert "of a transformer nothing or heads can stay float, not first" in refused(capsys, *words)
+    assert out.read_bytes() == before
+    assert main(["export", "int8", str(transformer), "--out", str(out), "--positions", "4"]) == 0
+    assert "dynamic int8, float: " in capsys.readouterr().out
+
+
+def test_a_transformer_s_weights_alone_are_smaller_and_nearly_the_same(capsys, transformer, tmp_path):
+    out = tmp_path / "small.onnx"
+    figures = export(capsys, "int8", transformer, "--out", out, "--weights-only")
+    assert figures["weights_int8"] > 0
+    assert figures["bytes"] < 0.6 * transformer.stat().st_size
+    packed = random_positions(16, 1)
+    ours, theirs = (
+        OnnxTransformer(path).evaluate(packed, ["policy"])["policy"] for path in (transformer, out)
+    )
+    assert 0 < np.abs(ours - theirs).max() < 0.1 * np.abs(ours).max()
+
+
 def test_calibration_takes_a_list_of_positions(capsys, make_network, tmp_path):
     from tabiya._core import unpack_fens
 
@@ -169,6 +260,78 @@ def test_a_network_agrees_with_itself(capsys, make_network, tmp_path):
     assert figures["match"]["pgn"] is None
 
 
+def test_check_compares_two_transformers_by_the_same_figures(capsys, transformer, tmp_path):
+    small, out = tmp_path / "int8.onnx", tmp_path / "out"
+    export(capsys, "int8", transformer, "--out", small, "--positions", 4, "--keep", "heads")
+    figures = export(capsys, "check", small, "--against", transformer, "--games", 2, *QUICK, "--out", out)
+    assert figures["network"]["bytes"] == small.stat().st_size
+    assert figures["network"]["median_ms"] > 0
+    assert figures["latency"]["ratio"] > 0
+    assert figures["agreement"]["positions"] == 12
+    low, high = figures["agreement"]["same_choice_95"]
+    assert low <= figures["agreement"]["same_choice"] <= high
+    assert 0 < figures["agreement"]["policy_divergence"] < 0.5
+    assert set(figures["agreement"]["largest_output_difference"]) == {"policy", "wdl", "value_bins"}
+    assert figures["match"]["games"] == 2
+    assert json.loads((out / "check.json").read_text()) == figures
+    assert (out / "match" / "games.pgn").read_text().count("[Event ") == 2
+
+
+def test_a_transformer_may_be_checked_against_a_resnet(capsys, transformer, make_network):
+    resnet = make_network()
+    figures = export(capsys, "check", transformer, "--against", resnet, "--games", 2, *QUICK)
+    assert figures["agreement"]["same_choice"] < 1
+    assert figures["agreement"]["policy_divergence"] > 0
+    assert "q_difference" not in figures["agreement"]
+    assert "policy" not in figures["agreement"]["largest_output_difference"]
+    assert figures["latency"]["ratio"] > 0
+    assert figures["match"]["games"] == 2
+    assert (
+        main(
+            ["export", "check", str(transformer), "--against", str(resnet), "--games", "0", *map(str, QUICK)]
+        )
+        == 0
+    )
+    assert "12 positions: same move" in capsys.readouterr().out
+
+
+def test_a_network_is_known_by_its_name_its_manifest_its_run_or_its_own_words(
+    transformer, make_network, tmp_path
+):
+    from tabiya.cli.export_files import open_network
+
+    bare = tmp_path / "run" / "bare.onnx"
+    bare.parent.mkdir()
+    bare.write_bytes(transformer.read_bytes())
+    for text in (f"transformer:{bare}", transformer, bare, bare.parent, f"{bare}?passes=2&threads=1"):
+        assert open_network(str(text)).name.startswith("transformer:")
+    assert open_network(f"{bare}?passes=2").settings.passes == 2
+    assert open_network("transformer").name == "transformer"
+    assert open_network("resnet").name == "resnet"
+    assert open_network(str(make_network())).name == "resnet:tiny"
+    (bare.parent / "config.json").write_text('{"mind": "transformer"}')
+    assert open_network(str(bare.parent)).name == "transformer:bare"
+
+
+@pytest.mark.parametrize("verb", ["int8", "check"])
+def test_a_network_of_another_kind_than_said_is_refused(capsys, transformer, make_network, tmp_path, verb):
+    resnet, other = make_network(), tmp_path / "other.onnx"
+    out = ["--out", tmp_path / "out.onnx"] if verb == "int8" else []
+    assert "must have one input, planes" in refused(capsys, verb, f"resnet:{transformer}", *out)
+    assert "is no transformer of tabiya" in refused(capsys, verb, f"transformer:{resnet}", *out)
+    other.write_bytes(b"integers")
+    write_sidecar(other, kind="nnue", parameters=1)
+    assert "is of the mind nnue; networks of resnet and transformer are taken" in refused(
+        capsys, verb, other, *out
+    )
+    assert not (tmp_path / "out.onnx").exists()
+
+
+def test_a_duel_is_between_resnets(capsys, transformer, make_network):
+    said = refused(capsys, "duel", make_network(), transformer, "--device", "cpu", "--games", 2)
+    assert f"a duel is between ResNets, {transformer} is none" in said
+
+
 def test_check_prints_a_table_and_works_without_another_network(capsys, make_network):
     network = make_network()
     assert main(["export", "check", str(network), "--positions", "5", "--runs", "1", "--passes", "3"]) == 0
@@ -195,12 +358,14 @@ def test_check_refuses_in_one_sentence(capsys, make_network, words, sentence):
     assert sentence in refused(capsys, "check", network, *against, *quick, *words)
 
 
-def test_int8_and_check_load_no_torch(make_network, tmp_path):
-    network = make_network()
+@pytest.mark.parametrize("kind", ["resnet", "transformer"])
+def test_int8_and_check_load_no_torch(make_network, request, tmp_path, kind):
+    # The fixture itself needs torch: a ResNet is checked where there is none, too.
+    network = make_network() if kind == "resnet" else request.getfixturevalue("transformer")
     program = (
         "import sys\nfrom tabiya.cli import main\n"
         f"net, out = {str(network)!r}, {str(tmp_path / 'out.onnx')!r}\n"
-        "assert main(['export', 'int8', net, '--out', out, '--keep', 'first', '--positions', '64']) == 0\n"
+        "assert main(['export', 'int8', net, '--out', out, '--keep', 'heads', '--positions', '64']) == 0\n"
         "quick = ['--positions', '4', '--runs', '1', '--passes', '1', '--games', '2', '--max-moves', '3']\n"
         "assert main(['export', 'check', out, '--against', net, *quick]) == 0\n"
         "print('torch' in sys.modules)"

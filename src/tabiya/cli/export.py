@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import importlib
+
+from tabiya.cli.common import add_verbs
+from tabiya.cli.common import run_verb as run
+
+__all__ = ["add_arguments", "run"]
 
 VERBS: dict[str, str] = {
     "onnx": "a run's checkpoint as a network that plays without torch",
@@ -14,13 +18,4 @@ VERBS: dict[str, str] = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for verb, summary in VERBS.items():
-        module = importlib.import_module(f"tabiya.cli.export_{verb}")
-        verb_parser = verbs.add_parser(verb, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        module.add_arguments(verb_parser)
-        verb_parser.set_defaults(run=module.run)
-
-
-def run(args: argparse.Namespace) -> int:
-    return int(args.run(args))
+    add_verbs(parser, "export", VERBS)

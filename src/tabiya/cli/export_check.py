@@ -14,13 +14,13 @@ from tabiya.errors import UserError
 
 if TYPE_CHECKING:
     from tabiya.arena.match import MatchStatus
-    from tabiya.minds.resnet.player import ResNetPlayer
+    from tabiya.searchless.player import SearchlessPlayer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from tabiya.cli.export_files import add_match_arguments
+    from tabiya.cli.export_files import NETWORK, add_match_arguments
 
-    parser.add_argument("network", metavar="NETWORK", help="an .onnx file, a run's folder, or resnet")
+    parser.add_argument("network", metavar="NETWORK", help=NETWORK)
     parser.add_argument("--against", metavar="OTHER", help="the network it is compared with")
     parser.add_argument(
         "--games", type=int, default=200, metavar="N", help="games between the two, 0 for none (200)"
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from tabiya.arena.provenance import provenance
     from tabiya.cli.export_files import open_network, positions_for
     from tabiya.files import write_json
-    from tabiya.minds.resnet.comparison import agreement, latency
+    from tabiya.searchless.comparison import agreement, latency
 
     for name, low in (("games", 0), ("positions", 1), ("runs", 1), ("passes", 1)):
         if getattr(args, name) < low:
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     players = [open_network(text, args.threads) for text in texts]
     files = [described(text, player) for text, player in zip(texts, players, strict=True)]
     count = args.positions if args.against else min(args.positions, args.passes)
-    packed = positions_for(players[-1].network, args.positions_from, count, args.seed, "positions")
+    packed = positions_for(players[-1], args.positions_from, count, args.seed, "positions")
     networks = [player.network for player in players]
     with progress("latency", args.runs) as meter:
         times = latency(
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def described(text: str, player: ResNetPlayer) -> dict[str, Any]:
+def described(text: str, player: SearchlessPlayer[Any, Any]) -> dict[str, Any]:
     """The file that a name stands for: path, size and checksum."""
     from tabiya.files import checksum
 
@@ -93,7 +93,7 @@ def described(text: str, player: ResNetPlayer) -> dict[str, Any]:
 
 
 def play_match(
-    args: argparse.Namespace, players: list[ResNetPlayer], files: list[dict[str, Any]]
+    args: argparse.Namespace, players: list[SearchlessPlayer[Any, Any]], files: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """The games that `args` ask for between two players, and their figures."""
     from tabiya.arena.adjudication import Adjudication

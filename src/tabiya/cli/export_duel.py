@@ -1,4 +1,4 @@
-"""`tabiya export duel NETWORK OTHER --games N --device cuda`: thousands of games between two files, on a GPU.
+"""`tabiya export duel NETWORK OTHER --games N --device cuda`: thousands of games of two ResNets, on a GPU.
 
 `export check` plays on the processor that will play; this is its match alone,
 where a bound of a few Elo needs more games than a processor plays in an hour.
@@ -40,13 +40,19 @@ def run(args: argparse.Namespace) -> int:
     from tabiya.cli.match import score_lines
     from tabiya.files import write_json
     from tabiya.minds.resnet.on_device import on_device
+    from tabiya.minds.resnet.player import ResNetPlayer
 
     if args.games < 1:
         raise UserError(f"--games must be at least 1, got {args.games}")
-    players: list[Any] = [on_device(open_network(text), args.device) for text in (args.network, args.other)]
-    files = [
-        described(text, player) for text, player in zip((args.network, args.other), players, strict=True)
-    ]
+    texts = (args.network, args.other)
+    players: list[Any] = [open_network(text) for text in texts]
+    files = [described(text, player) for text, player in zip(texts, players, strict=True)]
+    for text, player in zip(texts, players, strict=True):
+        if not isinstance(player, ResNetPlayer):
+            raise UserError(
+                f"a duel is between ResNets, {text} is none: `tabiya export check` plays games of either kind"
+            )
+        on_device(player, args.device)
     figures = {
         "kind": "export-duel",
         "question": f"What is {args.network} worth against {args.other}?",

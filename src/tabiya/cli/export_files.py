@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tabiya.arena.books import Book
-    from tabiya.minds.resnet.onnx_network import OnnxNetwork
-    from tabiya.minds.resnet.player import ResNetPlayer
+    from tabiya.searchless.player import SearchlessPlayer
 
-SHIPPED_WORD = "resnet"
-"""As everywhere, the kind alone is the shipped network."""
+SEARCHLESS = ("resnet", "transformer")
+"""The minds whose networks are files of ONNX. As everywhere, the kind alone is the shipped network."""
+
+NETWORK = f"an .onnx file, a run's folder, {' or '.join(SEARCHLESS)}"
+"""What a command takes as a network, for its help."""
 
 
 def onnx_target(path: Path) -> Path:
@@ -31,15 +34,21 @@ def onnx_target(path: Path) -> Path:
     return path
 
 
-def open_network(text: str, threads: int | None = None) -> ResNetPlayer:
-    """The player of a network: a file or a run's folder, or `resnet`; `?mode=…` sets its options."""
-    from tabiya.minds.resnet.player import ResNetPlayer, open_player
+def open_network(text: str, threads: int | None = None) -> SearchlessPlayer[Any, Any]:
+    """The player of a network: a file or a run's folder, or a kind alone; `?mode=…` sets its options."""
+    from tabiya.cli.network_kind import kind_of
+    from tabiya.roster import KINDS
+    from tabiya.searchless.player import SearchlessPlayer
 
     head = text.partition("?")[0]
-    named = head == SHIPPED_WORD or head.startswith(f"{SHIPPED_WORD}:")
-    name = PlayerName.parse(text if named else f"{SHIPPED_WORD}:{text}")
-    player = open_player(name)
-    assert isinstance(player, ResNetPlayer)
+    if head.partition(":")[0] not in SEARCHLESS:
+        kind = kind_of(Path(head).expanduser())
+        if kind not in SEARCHLESS:
+            raise UserError(f"{head} is of the mind {kind}; networks of {' and '.join(SEARCHLESS)} are taken")
+        text = f"{kind}:{text}"
+    name = PlayerName.parse(text)
+    player = importlib.import_module(KINDS[name.kind][0]).open_player(name)
+    assert isinstance(player, SearchlessPlayer)
     if threads is not None:
         try:
             player.set_option("threads", str(threads))
@@ -56,18 +65,18 @@ def manifest_of(path: Path) -> dict[str, Any]:
 
 
 def positions_for(
-    network: OnnxNetwork, source: str | None, count: int, seed: int, task: str
+    player: SearchlessPlayer[Any, Any], source: str | None, count: int, seed: int, task: str
 ) -> NDArray[np.uint8]:
-    """Positions drawn from `source`; without one, from the network's own games."""
+    """Positions drawn from `source`; without one, from the games of the player's network with itself."""
     from tabiya.learn.calibration import draw_positions
-    from tabiya.minds.resnet.own_games import own_positions
+    from tabiya.searchless.own_games import own_positions
 
     if count < 1:
         raise UserError(f"--positions must be at least 1, got {count}")
     if source is not None:
         return draw_positions(source, count, seed)
     with progress(f"{task}: the network's own games", count, unit="positions") as meter:
-        return own_positions(network, count, seed, meter.advance)
+        return own_positions(player, count, seed, meter.advance)
 
 
 def add_match_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,11 +1,13 @@
-"""`tabiya export onnx RUN_OR_CHECKPOINT --out FILE`: the one verb of `export` that needs torch."""
+"""`tabiya export onnx RUN_OR_CHECKPOINT --out FILE`: the step of deployment that needs torch."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from tabiya.cli.common import print_json
+from tabiya.cli.common import print_json, progress
 from tabiya.errors import UserError
 
 
@@ -26,11 +28,15 @@ def run(args: argparse.Namespace) -> int:
     except ImportError:
         raise UserError("to export, torch is needed: install it with `pip install 'tabiya[train]'`") from None
     from tabiya.cli.export_files import onnx_target
-    from tabiya.minds.resnet.checkpoint_export import export_checkpoint
+    from tabiya.learn.checkpoint import checkpoint_metadata, chosen_checkpoint
 
+    target = onnx_target(args.out)
     if not args.source.exists():
         raise UserError(f"no run or checkpoint {args.source}")
-    figures = export_checkpoint(args.source, onnx_target(args.out), half=args.half)
+    file = chosen_checkpoint(args.source)
+    export_checkpoint = _exporter(checkpoint_metadata(file).get("config"), file)
+    with progress("export: held against torch", None):
+        figures = export_checkpoint(file, target, half=args.half)
     if args.json:
         print_json(figures)
         return 0
@@ -40,3 +46,15 @@ def run(args: argparse.Namespace) -> int:
         f"outputs within {worst:g} of torch's on {figures['positions']:,} positions"
     )
     return 0
+
+
+def _exporter(config: Any, file: Path) -> Callable[..., dict[str, Any]]:
+    """What exports the checkpoints of the mind that a run's config names."""
+    from tabiya.minds.resnet.checkpoint_export import export_checkpoint as resnet
+    from tabiya.minds.transformer.export import export_checkpoint as transformer
+
+    exporters = {"resnet": resnet, "transformer": transformer}
+    kind = config.get("mind", "resnet") if isinstance(config, dict) else "resnet"
+    if kind not in exporters:
+        raise UserError(f"{file} is of a run of {kind}; those of {' and '.join(exporters)} become ONNX")
+    return exporters[kind]

@@ -8,7 +8,6 @@ nodes or on a clock.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tabiya.cli.common import print_json
 from tabiya.cli.games_meter import games_meter
+from tabiya.cli.network_kind import kind_of
 from tabiya.errors import UserError
 
 if TYPE_CHECKING:
@@ -73,9 +73,13 @@ def run(args: argparse.Namespace) -> int:
     if args.force is not None and not args.force.strip():
         raise UserError("--force needs a reason, for the manifest")
     kind = kind_of(args.candidate)
+    if kind not in (known := _minds()):
+        raise UserError(
+            f"{args.candidate} is a run of {kind}; networks of {', '.join(known)} can be promoted"
+        )
     if kind != "nnue" and (args.nodes is not None or args.tc is not None):
         raise UserError(f"a {kind} does not search: --nodes and --tc are for an .nnue network")
-    shelf, candidate_path = _minds()[kind]
+    shelf, candidate_path = known[kind]
     if (told := shelf.recover()) is not None:
         print(f"tabiya: {told}", file=sys.stderr)
     sprt = Sprt(elo0=args.elo0, elo1=args.elo1)
@@ -131,26 +135,6 @@ def _minds() -> dict[str, tuple[Shelf, Callable[[Path], Path]]]:
         "resnet": (resnet.shipped_shelf(), resnet.candidate_path),
         "nnue": (nnue.shipped_shelf(), nnue.candidate_path),
     }
-
-
-def kind_of(where: Path) -> str:
-    """Whose network a path means: by a file's ending and manifest, a run's config, or a folder's files."""
-    if not where.is_dir():
-        return "nnue" if where.suffix == ".nnue" else _said(where.with_suffix(".json"), "kind") or "resnet"
-    kind = _said(where / "config.json", "mind")
-    if kind is None:
-        kind = "nnue" if any(where.glob("*.nnue")) and not any(where.glob("*.onnx")) else "resnet"
-    if kind not in (known := _minds()):
-        raise UserError(f"{where} is a run of {kind}; networks of {', '.join(known)} can be promoted")
-    return kind
-
-
-def _said(file: Path, key: str) -> str | None:
-    """What a JSON file says under a key; None where it says nothing."""
-    try:
-        return str(json.loads(file.read_text(encoding="utf-8"))[key])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,18 +69,30 @@ def load_checkpoint(
     path: str | Path, device: str | torch.device = "cpu"
 ) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """The tensors and metadata of a checkpoint, after its checksum has been found right."""
+    with _opened(path) as (file, header):
+        # Copied out of the mapped file, whose pages are the file's.
+        tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+    if _checksum(tensors, header["metadata"]) != header["checksum"]:
+        raise UserError(f"{path} is damaged: its content does not match its checksum")
+    return {name: tensor.to(device) for name, tensor in tensors.items()}, header["metadata"]
+
+
+def checkpoint_metadata(path: str | Path) -> dict[str, Any]:
+    """The metadata alone; the tensors are neither read nor checked."""
+    with _opened(path) as (_, header):
+        return dict(header["metadata"])
+
+
+@contextmanager
+def _opened(path: str | Path) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """The open file and its header; whatever is wrong with it is one sentence."""
     try:
         with safetensors.safe_open(str(path), framework="pt", device="cpu") as file:
-            header = _read_header((file.metadata() or {}).get(_KEY), path)
-            # Copied out of the mapped file, whose pages are the file's.
-            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+            yield file, _read_header((file.metadata() or {}).get(_KEY), path)
     except FileNotFoundError:
         raise UserError(f"no checkpoint {path}") from None
     except (safetensors.SafetensorError, OSError, ValueError, RuntimeError) as error:
         raise UserError(f"{path} is damaged or no checkpoint: {_first_line(error)}") from None
-    if _checksum(tensors, header["metadata"]) != header["checksum"]:
-        raise UserError(f"{path} is damaged: its content does not match its checksum")
-    return {name: tensor.to(device) for name, tensor in tensors.items()}, header["metadata"]
 
 
 def _read_header(text: str | None, path: str | Path) -> dict[str, Any]:
@@ -314,6 +327,14 @@ def newest_checkpoint(folder: str | Path) -> Path | None:
     """The checkpoint of the highest step, if there is one."""
     found = checkpoints(folder)
     return found[-1] if found else None
+
+
+def chosen_checkpoint(where: Path) -> Path:
+    """The checkpoint that a path means: itself, or the newest one of a run's folder."""
+    file = newest_checkpoint(where) if where.is_dir() else where
+    if file is None:
+        raise UserError(f"no checkpoint (step-….safetensors) in the folder {where}")
+    return file
 
 
 def keep_last(folder: str | Path, count: int) -> list[Path]:

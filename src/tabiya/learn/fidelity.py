@@ -8,11 +8,17 @@ legal moves alone: logits of moves that cannot be played do not matter.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabiya._core import legal_indices
+from tabiya.board.choice import log_softmax
+
+if TYPE_CHECKING:
+    from tabiya._core import Space, View
 
 
 @dataclass(frozen=True)
@@ -31,23 +37,28 @@ class PolicyFidelity:
 
 
 def policy_fidelity(
-    packed: NDArray[np.uint8], first: NDArray[np.float32], other: NDArray[np.float32]
+    packed: NDArray[np.uint8],
+    first: NDArray[np.float32],
+    other: NDArray[np.float32],
+    space: Space = "planes",
+    view: View = "mover",
 ) -> PolicyFidelity:
-    """Compare policy logits [N, 4672] of packed positions [N, 32]."""
-    offsets, indices = legal_indices(packed, "planes", "mover")
+    """Compare policy logits [N, size of the space] of packed positions [N, 32]."""
+    offsets, indices = legal_indices(packed, space, view)
+    rows = np.repeat(np.arange(len(packed)), np.diff(offsets))
+    return legal_fidelity(offsets, first[rows, indices], other[rows, indices])
+
+
+def legal_fidelity(
+    offsets: NDArray[np.int64], first: NDArray[np.float32], other: NDArray[np.float32]
+) -> PolicyFidelity:
+    """The same for the logits of legal moves alone, those of row n from `offsets[n]` to `offsets[n + 1]`."""
     positions, same, divergence = 0, 0, 0.0
-    for row in range(len(packed)):
-        legal = indices[offsets[row] : offsets[row + 1]]
-        if not len(legal):
+    for start, end in pairwise(offsets.tolist()):
+        if start == end:
             continue
-        ours, theirs = _log_softmax(first[row, legal]), _log_softmax(other[row, legal])
+        ours, theirs = log_softmax(first[start:end]), log_softmax(other[start:end])
         positions += 1
         same += int(ours.argmax() == theirs.argmax())
         divergence += float((np.exp(ours) * (ours - theirs)).sum())
     return PolicyFidelity(positions, same, divergence / positions if positions else 0.0)
-
-
-def _log_softmax(logits: NDArray[np.float32]) -> NDArray[np.float64]:
-    wide = np.asarray(logits, np.float64)
-    wide = wide - wide.max()
-    return np.asarray(wide - np.log(np.exp(wide).sum()))

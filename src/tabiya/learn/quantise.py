@@ -17,10 +17,8 @@ that has them.
 
 from __future__ import annotations
 
-import logging
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -32,8 +30,8 @@ from tabiya.board.planes import encode
 from tabiya.errors import UserError
 from tabiya.files import replacing
 from tabiya.learn.fidelity import policy_fidelity
-from tabiya.learn.half import store_half
 from tabiya.learn.int8_storage import store_int8
+from tabiya.learn.onnx_files import fold_constants, load_named, quiet, stored_as
 
 KEEPS: dict[str, tuple[str, ...]] = {
     "nothing": (),
@@ -80,47 +78,51 @@ def quantise(
     seen, unseen = packed[~held_out], packed[held_out]
     with tempfile.TemporaryDirectory() as scratch:
         plain = Path(scratch) / "plain.onnx"
-        _folded(source, plain)
-        groups = convolutions(_load(plain))
+        fold_constants(source, plain)
+        groups = convolutions(load_named(plain))
         if not any(groups.values()):
             raise UserError(f"{source} has no convolution to quantise")
         wanted = _policy(plain, unseen, planes)
-        attempts: dict[str, tuple[Attempt, bytes]] = {}
+        attempts: list[tuple[Attempt, bytes]] = []
         for name in [keep] if keep is not None else KEEPS:
             excluded = [node for group in KEEPS[name] for node in groups[group]]
             if len(excluded) == sum(map(len, groups.values())):
                 continue
-            content = _quantised(plain, Path(scratch) / "int8.onnx", seen, planes, excluded)
+            model = _quantised(plain, Path(scratch) / "int8.onnx", seen, planes, excluded)
+            content = stored_as(model, source)
             agreement = policy_fidelity(unseen, wanted, _policy(content, unseen, planes))
             attempt = Attempt(name, agreement.same_share, agreement.divergence, len(content))
-            attempts[name] = attempt, content
+            attempts.append((attempt, content))
             tried(attempt)
-        if not attempts:
-            raise UserError(f"nothing of {source} is left to quantise if {keep} stays float")
-        best, content = min(attempts.values(), key=lambda pair: pair[0].policy_divergence)
-        with replacing(target) as temporary:
-            temporary.write_bytes(content)
+    if not attempts:
+        raise UserError(f"nothing of {source} is left to quantise if {keep} stays float")
     return {
         "method": "static",
-        "kept_float": best.kept_float,
         "calibration_positions": len(seen),
         "held_out_positions": len(unseen),
-        "tried": [asdict(attempt) for attempt, _ in attempts.values()],
+        **keep_truest(target, attempts),
     }
+
+
+def keep_truest(target: Path, attempts: Sequence[tuple[Attempt, bytes]]) -> dict[str, Any]:
+    """Write the attempt whose policy diverges least to `target`; which that is, and all of them."""
+    best, content = min(attempts, key=lambda pair: pair[0].policy_divergence)
+    with replacing(target) as temporary:
+        temporary.write_bytes(content)
+    return {"kept_float": best.kept_float, "tried": [asdict(attempt) for attempt, _ in attempts]}
 
 
 def store_weights(source: Path, target: Path) -> dict[str, Any]:
     """Write `source` with its weights as int8 and its arithmetic unchanged; how many weights that were."""
     with tempfile.TemporaryDirectory() as scratch:
         plain = Path(scratch) / "plain.onnx"
-        _folded(source, plain)
-        model = _load(plain)
+        fold_constants(source, plain)
+        model = load_named(plain)
     stored = store_int8(model)
     if not stored:
         raise UserError(f"{source} has no weight large enough to store as int8")
-    store_half(model)
     with replacing(target) as temporary:
-        temporary.write_bytes(model.SerializeToString())
+        temporary.write_bytes(stored_as(model, source))
     return {"method": "weights", "weights_int8": stored}
 
 
@@ -152,45 +154,14 @@ def convolutions(model: Any) -> dict[str, list[str]]:
     return groups
 
 
-def _load(path: Path) -> Any:
-    try:
-        import onnx
-    except ImportError:
-        raise UserError(
-            "to change a network the package onnx is needed: install it with `pip install 'tabiya[train]'`"
-        ) from None
-    model = onnx.load(str(path))
-    for number, node in enumerate(model.graph.node):
-        # The quantiser tells nodes by their names, and a file need not have any.
-        node.name = node.name or f"{node.op_type}-{number}"
-    return model
-
-
-def _folded(source: Path, target: Path) -> None:
-    """The same network with its constants computed: weights stored small are float32 again."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-    options.optimized_model_filepath = str(target)
-    options.log_severity_level = 4
-    try:
-        onnxruntime.InferenceSession(source.read_bytes(), options, providers=["CPUExecutionProvider"])
-    except OSError as error:
-        raise UserError(f"the network {source} cannot be read: {error.strerror}") from None
-    except Exception as error:  # ONNX Runtime's errors have no common kind
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise UserError(f"{source} is no ONNX network, or a damaged one: {first}") from None
-
-
 def _quantised(
     plain: Path, scratch: Path, packed: NDArray[np.uint8], planes: int, excluded: Sequence[str]
-) -> bytes:
+) -> Any:
     from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize_static
 
-    with _quiet():
+    with quiet():
         quantize_static(
-            _load(plain),
+            load_named(plain),
             str(scratch),
             _Calibration(packed, planes),
             quant_format=QuantFormat.QOperator,
@@ -201,9 +172,7 @@ def _quantised(
             nodes_to_exclude=list(excluded),
             calibrate_method=CalibrationMethod.MinMax,
         )
-    model = _load(scratch)
-    store_half(model)
-    return bytes(model.SerializeToString())
+    return load_named(scratch)
 
 
 class _Calibration:
@@ -231,14 +200,3 @@ def _policy(network: Path | bytes, packed: NDArray[np.uint8], planes: int) -> ND
         for start in range(0, len(packed), 256)
     ]
     return np.concatenate(parts)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """The quantiser gives its advice through the root logger; here it has been followed or weighed."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        yield
-    finally:
-        logging.disable(before)

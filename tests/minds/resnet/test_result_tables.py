@@ -223,7 +223,7 @@ def test_what_is_measured_is_not_measured_again(lab: Path, capsys, monkeypatch):
         raise AssertionError("nothing was left to ask")
 
     monkeypatch.setattr(results, "Examiner", refused)
-    monkeypatch.setattr("tabiya.minds.resnet.comparison.latency", refused)
+    monkeypatch.setattr("tabiya.searchless.comparison.latency", refused)
     monkeypatch.setattr("tabiya.arena.effort.measure_effort", refused)
     assert run(lab) == 0
     assert {name: table(lab, name) for name in before} == before

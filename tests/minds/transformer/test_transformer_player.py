@@ -14,7 +14,7 @@ pytest.importorskip("onnxruntime")
 from tabiya import _core  # noqa: E402
 from tabiya.learn.sidecar import read_sidecar  # noqa: E402
 from tabiya.minds.transformer.export import export_network, output_names  # noqa: E402
-from tabiya.minds.transformer.int8 import check, quantise  # noqa: E402
+from tabiya.minds.transformer.int8 import quantise  # noqa: E402
 from tabiya.minds.transformer.network import Transformer  # noqa: E402
 from tabiya.minds.transformer.onnx_network import OnnxTransformer  # noqa: E402
 from tabiya.minds.transformer.player import TransformerPlayer, open_player  # noqa: E402
@@ -22,6 +22,7 @@ from tabiya.minds.transformer.settings import Settings  # noqa: E402
 from tabiya.minds.transformer.shape import TransformerShape, Wire  # noqa: E402
 from tabiya.minds.transformer.tokens import tokens_of  # noqa: E402
 from tabiya.player import Limit, PlayerError, PlayerFailure, PlayerName  # noqa: E402
+from tabiya.searchless.comparison import agreement  # noqa: E402
 
 SMALL = {"layers": 1, "width": 16, "heads": 2, "mlp_ratio": 1.0, "value_hidden": 8}
 VARIANTS = {
@@ -100,11 +101,14 @@ def test_eight_bits_are_smaller_and_nearly_as_true(tmp_path: Path):
     assert [each["kept_float"] for each in found["tried"]] == ["nothing", "heads"]
     assert (tmp_path / "int8.onnx").stat().st_size < (tmp_path / "float.onnx").stat().st_size
     assert OnnxTransformer(tmp_path / "int8.onnx").shape == made.shape
-    figures = check(tmp_path / "float.onnx", tmp_path / "int8.onnx", PACKED)
+    wide, small = (
+        TransformerPlayer(OnnxTransformer(tmp_path / f"{name}.onnx")) for name in ("float", "int8")
+    )
+    figures = agreement(wide, small, PACKED)
     assert figures["positions"] == len(PACKED)
     assert 0 < figures["policy_divergence"] < 0.5
-    same = check(tmp_path / "float.onnx", tmp_path / "float.onnx", PACKED)
-    assert (same["same_move_share"], same["policy_divergence"]) == (1.0, 0.0)
+    same = agreement(wide, wide, PACKED)
+    assert (same["same_policy_move"], same["policy_divergence"]) == (1.0, 0.0)
 
 
 def counting(player: TransformerPlayer) -> list[int]:

@@ -39,14 +39,7 @@ read them on our time."""
 
 def open_player(name: PlayerName) -> Player:
     """The player of the shipped network, or of the file or run that the name's path stands for."""
-    if name.part:
-        raise PlayerError(f"nnue has no parts to choose from, got #{name.part}")
-    settings = Settings()
-    for key, value in name.options.items():
-        try:
-            settings = settings.changed(key, value)
-        except ValueError as error:
-            raise PlayerError(str(error)) from error
+    settings = name.applied_to(Settings())
     return NnuePlayer(network_path(name.where), settings, named=bool(name.where))
 
 

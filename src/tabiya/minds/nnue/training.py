@@ -23,9 +23,9 @@ from tabiya.errors import UserError
 from tabiya.learn.checkpoint import (
     checkpoint_path,
     checkpoints,
+    chosen_checkpoint,
     load_checkpoint,
     load_weights,
-    newest_checkpoint,
 )
 from tabiya.learn.config import load_config, refuse_below_one
 from tabiya.learn.distributed import assembled, by_the_first, mean
@@ -242,10 +242,7 @@ def network_of(checkpoint: str | Path) -> NnueNetwork:
     """The averaged network of a checkpoint, or of a run's newest one."""
     from tabiya.learn.config import config_from_dict
 
-    where = Path(checkpoint)
-    file = newest_checkpoint(where) if where.is_dir() else where
-    if file is None:
-        raise UserError(f"no checkpoint (step-….safetensors) in the folder {where}")
+    file = chosen_checkpoint(Path(checkpoint))
     tensors, metadata = load_checkpoint(file)
     config = metadata.get("config")
     if not isinstance(config, dict) or config.get("mind") != "nnue":

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tabiya._core import Board, legal_indices
+from tabiya._core import Board
 from tabiya.board.choice import log_softmax
 from tabiya.board.planes import CLOCK_PLANE, encode
-from tabiya.lens.interface import SQUARES, Answers, Finding, OwnReasons, Subject
-from tabiya.minds.resnet.player import ResNetPlayer, _sigmoid
-from tabiya.player import Decision, Limit, Player
+from tabiya.lens.interface import SQUARES, Answers
+from tabiya.minds.resnet.player import ResNetPlayer, sigmoid
+from tabiya.player import Limit, Player
+from tabiya.searchless.subject import SearchlessSubject
 
 _PIECES = slice(0, 12)
 _TURN, _EN_PASSANT = 12, 18
@@ -41,7 +42,7 @@ def _plane_names(white_to_move: bool, planes: int) -> dict[str, list[int]]:
 
 
 @dataclass
-class ResNetSubject(Subject):
+class ResNetSubject(SearchlessSubject[ResNetPlayer]):
     """One network before one position."""
 
     def __post_init__(self) -> None:
@@ -50,25 +51,10 @@ class ResNetSubject(Subject):
         if settings.mode == "value":
             settings = replace(settings, mode="policy")
             self.notes.append("what is looked into is the policy, not the values of the successors")
-        self._looked = ResNetPlayer(self.player.network, settings)
+        self._look_through(ResNetPlayer(self.player.network, settings))
         self._network = self.player.network
-        self._packed = np.frombuffer(self.board.packed(), np.uint8).reshape(1, 32)
-        self._moves = self.board.legal_moves()
-        self._numbers = legal_indices(self._packed, "planes", "mover")[1]
         self._whole_planes = _plane_names(self.board.white_to_move, self._network.planes)
         self.parts = (*SQUARES, *self._whole_planes)
-
-    def decide(self, board: Board) -> Decision:
-        return self._looked.play(board, self.limit)
-
-    def own_reasons(self, chosen: str) -> OwnReasons:
-        """Whether the rule about repetitions made the choice."""
-        allowed = ResNetPlayer(self._network, replace(self._looked.settings, repetition="allow"))
-        freely = allowed.play(self.board, self.limit).move
-        if freely == chosen:
-            return OwnReasons()
-        text = f"Left alone it would play {self.board.san(freely)}, which brings an earlier position back."
-        return OwnReasons(findings=(Finding(text, "its rule about repetitions switched off", True, 1.0),))
 
     def blank(self, sets: Sequence[Sequence[str]]) -> Answers:
         planes = np.repeat(encode(self._packed, self._network.planes), len(sets), axis=0)
@@ -83,19 +69,16 @@ class ResNetSubject(Subject):
         # Not through `OnnxNetwork.evaluate`: these planes are those of no position.
         answered = self._network.session.run(_HEADS, {"planes": planes})
         outputs = dict(zip(_HEADS, answered, strict=True))
-        _, expected = self._looked._values(outputs)
+        _, expected = self._looked.values(outputs)
         by_q = self._looked.settings.mode == "q"
-        log_p = np.stack(
-            [
-                self._looked._judge(
-                    self.board,
-                    self._moves,
-                    None if by_q else log_softmax(policy[self._numbers]),
-                    _sigmoid(q[self._numbers]),
-                    float(value),
-                )[0]
-                for policy, q, value in zip(outputs["policy"], outputs["q"], expected, strict=True)
-            ]
-        )
-        choices = tuple(self._moves[each] for each in log_p.argmax(1).tolist())
-        return Answers(tuple(self._moves), np.exp(log_p), choices, np.asarray(expected, np.float64))
+        judged = [
+            self._looked.judged(
+                self.board,
+                self._moves,
+                None if by_q else log_softmax(policy[self._numbers]),
+                sigmoid(q[self._numbers]),
+                float(value),
+            )[0]
+            for policy, q, value in zip(outputs["policy"], outputs["q"], expected, strict=True)
+        ]
+        return self._as_answers(judged, expected)

@@ -1,6 +1,6 @@
 """A network opened in ONNX Runtime: packed positions in, the heads' raw outputs out.
 
-Nothing here knows chess beyond the size of its inputs and outputs, and nothing
+Nothing here knows chess beyond what its inputs and outputs stand for, and nothing
 here needs torch. Every position the network ever sees passes through
 `OnnxNetwork.evaluate`, which is what makes evaluations countable.
 """
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabiya._core import space_size
+from tabiya._core import legal_indices, space_size
 from tabiya.board.planes import PLANE_COUNTS, encode
 from tabiya.player import PlayerError, PlayerFailure
 from tabiya.protocols.onnx_session import first_line, open_session
@@ -35,11 +35,20 @@ class OnnxNetwork:
         self.path = path
         self.session = open_session("resnet", path, threads) if session is None else session
         self.planes = _checked_planes(self.session, path)
+        self.heads = list(HEADS)
 
     def evaluate(self, packed: NDArray[np.uint8], heads: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """The named heads' outputs for packed positions [N, 32], N of each, in order."""
         parts = [self._run(packed[at : at + BATCH], heads) for at in range(0, len(packed), BATCH)]
         return {head: np.concatenate([part[each] for part in parts]) for each, head in enumerate(heads)}
+
+    def legal_indices(self, packed: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Where policy and Q have the legal moves of positions, in the order of their UCI strings."""
+        return legal_indices(packed, "planes", "mover")
+
+    def inputs(self) -> dict[str, Any]:
+        """What it is shown, for its manifest."""
+        return {"planes": self.planes}
 
     def _run(self, packed: NDArray[np.uint8], heads: Sequence[str]) -> list[NDArray[np.float32]]:
         try:

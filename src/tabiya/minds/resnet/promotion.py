@@ -32,4 +32,4 @@ def candidate_path(where: Path) -> Path:
 
 
 def _inputs(network: Path) -> dict[str, Any]:
-    return {"planes": OnnxNetwork(network).planes}
+    return OnnxNetwork(network).inputs()

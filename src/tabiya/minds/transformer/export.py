@@ -29,10 +29,10 @@ from torch import Tensor, nn
 from tabiya._core import random_positions
 from tabiya.errors import UserError
 from tabiya.files import replacing
-from tabiya.learn.checkpoint import load_checkpoint, load_weights, newest_checkpoint
+from tabiya.learn.checkpoint import chosen_checkpoint, load_checkpoint, load_weights
 from tabiya.learn.config import config_from_dict, config_to_dict
+from tabiya.learn.exported import POSITIONS, describe_exported, learned_until
 from tabiya.learn.half import store_half
-from tabiya.learn.sidecar import write_sidecar
 from tabiya.minds.transformer.attention import Cut
 from tabiya.minds.transformer.network import Transformer, parameter_count
 from tabiya.minds.transformer.onnx_inputs import INPUTS, METADATA, Inputs, first_inputs, plain_cuts
@@ -121,28 +121,26 @@ def export_network(
     half: bool = True,
     positions: int = 32,
     config: dict[str, Any] | None = None,
-    trained_on: dict[str, Any] | None = None,
-) -> dict[str, float]:
-    """The file and its manifest."""
+    learned: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The file and its manifest; its size and the largest differences from torch come back."""
     differences = export_onnx(network, path, half=half, positions=positions)
-    rounded = {name: float(f"{difference:.3g}") for name, difference in differences.items()}
-    write_sidecar(
+    shape = {"shape": config_to_dict(network.shape)}
+    return describe_exported(
         path,
         kind="transformer",
-        planes=0,  # it reads tokens
+        inputs=shape,
         parameters=parameter_count(network),
-        config=json.loads(json.dumps(config or {"shape": config_to_dict(network.shape)})),
-        trained_on=trained_on,
-        measured={"difference_from_torch": {"positions": positions, **rounded}},
+        config=config or shape,
+        learned=learned or {},
+        positions=positions,
+        differences=differences,
     )
-    return rounded
 
 
 def load_network(where: Path) -> tuple[Transformer, dict[str, Any], Path]:
     """The averaged network of a checkpoint or of a run's newest one, its metadata, and the file."""
-    file = newest_checkpoint(where) if where.is_dir() else where
-    if file is None:
-        raise UserError(f"no checkpoint (step-….safetensors) in the folder {where}")
+    file = chosen_checkpoint(where)
     tensors, metadata = load_checkpoint(file)
     config = metadata.get("config")
     if not isinstance(config, dict) or config.get("mind") != "transformer":
@@ -152,25 +150,18 @@ def load_network(where: Path) -> tuple[Transformer, dict[str, Any], Path]:
     return network.eval(), metadata, file
 
 
-def export_checkpoint(where: Path, out: Path, *, half: bool = False, positions: int = 1000) -> dict[str, Any]:
+def export_checkpoint(where: Path, out: Path, *, half: bool = False) -> dict[str, Any]:
     """Write the averaged weights of a checkpoint, or of a run's newest one, to `out` with its manifest."""
     network, metadata, file = load_network(where)
-    differences = export_network(
+    figures = export_network(
         network,
         out,
         half=half,
-        positions=positions,
+        positions=POSITIONS,
         config=metadata["config"],
-        trained_on={"steps": metadata.get("step")},
+        learned=learned_until(file, metadata),
     )
-    return {
-        "checkpoint": str(file),
-        "out": str(out),
-        "bytes": out.stat().st_size,
-        "parameters": parameter_count(network),
-        "positions": positions,
-        "difference_from_torch": differences,
-    }
+    return {"checkpoint": str(file), **figures}
 
 
 def _examples(packed: NDArray[np.uint8], shape: TransformerShape, seed: int) -> Inputs:

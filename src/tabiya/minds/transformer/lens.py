@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tabiya._core import Board, legal_indices
+from tabiya._core import Board
 from tabiya.board.choice import log_softmax
-from tabiya.lens.interface import SQUARES, Answers, AttentiveSubject, Finding, OwnReasons, Pair
+from tabiya.lens.interface import SQUARES, Answers, AttentiveSubject, Pair
 from tabiya.minds.transformer.onnx_inputs import Inputs
 from tabiya.minds.transformer.player import TransformerPlayer
 from tabiya.minds.transformer.shape import CASTLING, COLOURS, TransformerShape, row_names
-from tabiya.player import Decision, Limit, Player
+from tabiya.player import Limit, Player
+from tabiya.searchless.subject import SearchlessSubject
 
 _HEADS = ("policy", "wdl", "value_bins")
 _CACHED = 16 * 8 * 256
@@ -60,7 +61,7 @@ def cached_batch(shape: TransformerShape) -> int:
 
 
 @dataclass
-class TransformerSubject(AttentiveSubject):
+class TransformerSubject(SearchlessSubject[TransformerPlayer], AttentiveSubject):
     """One network before one position."""
 
     def __post_init__(self) -> None:
@@ -68,28 +69,13 @@ class TransformerSubject(AttentiveSubject):
         settings = replace(self.player.settings, mode="policy", passes=1, temperature=0.0)
         if self.player.settings.mode != "policy" or self.player.settings.passes != 1:
             self.notes.append("what is looked into is the policy of the first pass")
-        self._looked = TransformerPlayer(self.player.network, settings)
+        self._look_through(TransformerPlayer(self.player.network, settings))
         self._network = self.player.network
         shape = self._network.shape
         self._rows = parts_of(shape, self.board.white_to_move)
         self.parts = tuple(self._rows)
         self.layers, self.heads = shape.layers, shape.heads
         self._batch = cached_batch(shape)
-        self._packed = np.frombuffer(self.board.packed(), np.uint8).reshape(1, 32)
-        self._moves = self.board.legal_moves()
-        self._numbers = legal_indices(self._packed, "uci", shape.view)[1]
-
-    def decide(self, board: Board) -> Decision:
-        return self._looked.play(board, self.limit)
-
-    def own_reasons(self, chosen: str) -> OwnReasons:
-        """Whether the rule about repetitions made the choice."""
-        allowed = TransformerPlayer(self._network, replace(self._looked.settings, repetition="allow"))
-        freely = allowed.play(self.board, self.limit).move
-        if freely == chosen:
-            return OwnReasons()
-        text = f"Left alone it would play {self.board.san(freely)}, which brings an earlier position back."
-        return OwnReasons(findings=(Finding(text, "its rule about repetitions switched off", True, 1.0),))
 
     def blank(self, sets: Sequence[Sequence[str]]) -> Answers:
         rows = np.ones((len(sets), self._network.shape.rows), np.float32)
@@ -132,14 +118,9 @@ class TransformerSubject(AttentiveSubject):
             for at in range(0, len(cuts[masks]), self._batch)
         ]
         outputs = {head: np.concatenate([each[head] for each in made]) for head in _HEADS}
-        _, expected = self._looked._values(outputs)
-        log_p = np.stack(
-            [
-                self._looked._unrepeated(
-                    self.board, self._moves, log_softmax(policy[self._numbers]), float(value)
-                )
-                for policy, value in zip(outputs["policy"], expected, strict=True)
-            ]
-        )
-        choices = tuple(self._moves[each] for each in log_p.argmax(1).tolist())
-        return Answers(tuple(self._moves), np.exp(log_p), choices, np.asarray(expected, np.float64))
+        _, expected = self._looked.values(outputs)
+        unrepeated = [
+            self._looked.unrepeated(self.board, self._moves, log_softmax(policy[self._numbers]), float(value))
+            for policy, value in zip(outputs["policy"], expected, strict=True)
+        ]
+        return self._as_answers(unrepeated, expected)

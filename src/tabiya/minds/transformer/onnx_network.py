@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tabiya._core import legal_indices
 from tabiya.errors import UserError
 from tabiya.minds.transformer.onnx_inputs import INPUTS, METADATA, Inputs, first_inputs, plain_cuts
 from tabiya.minds.transformer.shape import MOVES, RIGHTS, SLOTS, TransformerShape, Wire
@@ -65,6 +66,14 @@ class OnnxTransformer:
         if not parts:
             raise ValueError("no positions to evaluate")
         return {head: np.concatenate([part[each] for part in parts]) for each, head in enumerate(heads)}
+
+    def legal_indices(self, packed: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Where the policy has the legal moves of positions, in the order of their UCI strings."""
+        return legal_indices(packed, "uci", self.shape.view)
+
+    def inputs(self) -> dict[str, Any]:
+        """What it is shown, for its manifest."""
+        return {"shape": dataclasses.asdict(self.shape)}
 
     def _run(self, batch: Inputs, heads: Sequence[str], count: int) -> list[NDArray[np.float32]]:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,4 +23,4 @@ def candidate_path(where: Path) -> Path:
 
 
 def _inputs(network: Path) -> dict[str, Any]:
-    return {"shape": asdict(OnnxTransformer(network).shape)}
+    return OnnxTransformer(network).inputs()

@@ -209,9 +209,9 @@ class Results:
 
     def _size(self) -> None:
         from tabiya.learn.sidecar import read_sidecar, sidecar_path
-        from tabiya.minds.resnet.comparison import latency
-        from tabiya.minds.resnet.own_games import own_positions
         from tabiya.minds.resnet.player import ResNetPlayer
+        from tabiya.searchless.comparison import latency
+        from tabiya.searchless.own_games import own_positions
 
         section, seed = self.plan.size, self.plan.seed
         beside = self.folder / GPU_FILE
@@ -230,7 +230,7 @@ class Results:
             player.set_option("threads", str(section.threads))
             path = player.network.path
             parameters = read_sidecar(path)["parameters"] if sidecar_path(path).exists() else None
-            packed = own_positions(player.network, section.passes, seed)
+            packed = own_positions(player, section.passes, seed)
             with self._progress("latency", section.runs) as meter:
                 times = latency(
                     [player.network],

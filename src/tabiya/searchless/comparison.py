@@ -3,6 +3,7 @@
 Latency is measured on single positions, as a game asks for them. The two
 networks take turns on every position, so that whatever else the machine does
 hurts both alike and their ratio stays honest where the milliseconds do not.
+They may be of two minds: moves and values can be compared all the same.
 """
 
 from __future__ import annotations
@@ -16,16 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabiya._core import Board, legal_indices
+from tabiya._core import Board
 from tabiya.arena.evaluation import wilson
-from tabiya.learn.fidelity import policy_fidelity
-from tabiya.minds.resnet.onnx_network import OnnxNetwork
-from tabiya.minds.resnet.player import ResNetPlayer
+from tabiya.learn.fidelity import legal_fidelity
 from tabiya.player import Limit
 from tabiya.protocols.onnx_session import expected_score
+from tabiya.searchless.player import VALUES, Network, SearchlessPlayer
 
-HEADS = ("policy", "wdl", "value_bins")
-"""What one decision of the player asks the network for."""
+HEADS = ("policy", *VALUES)
+"""What one decision of a player asks its network for."""
+
+_COMPARED = ("policy", "q", *VALUES)
 
 WARM_UP = 20
 """Passes of each network before any clock starts."""
@@ -34,7 +36,7 @@ _TOGETHER = 128
 
 
 def latency(
-    networks: Sequence[OnnxNetwork],
+    networks: Sequence[Network],
     packed: NDArray[np.uint8],
     *,
     threads: int,
@@ -84,19 +86,24 @@ def latency(
 
 
 def agreement(
-    first: ResNetPlayer,
-    second: ResNetPlayer,
+    first: SearchlessPlayer[Any, Any],
+    second: SearchlessPlayer[Any, Any],
     packed: NDArray[np.uint8],
     advance: Callable[[int], None] = lambda _positions: None,
 ) -> dict[str, Any]:
     """How the players' networks and the moves they choose differ over positions that are not over.
 
     Differences of outputs are taken over legal moves: of the policy's and
-    Q's logits the largest, of the value the average in expected points.
+    Q's logits the largest, of the value the average in expected points. An
+    output that only one of them has, or that is of another width in each, is
+    left out; so is Q unless both have it.
     """
-    fidelity = {"positions": 0, "same_move": 0, "divergence": 0.0}
-    chosen, largest = 0, {"policy": 0.0, "q": 0.0, "wdl": 0.0, "value_bins": 0.0}
-    value, q_chance = 0.0, []
+    players = (first, second)
+    heads = [head for head in _COMPARED if all(head in player.network.heads for player in players)]
+    positions, same_move, divergence = 0, 0, 0.0
+    chosen, value = 0, 0.0
+    largest: dict[str, float] = {}
+    q_chance = []
     for start in range(0, len(packed), _TOGETHER):
         rows = packed[start : start + _TOGETHER]
         boards = [Board.from_packed(row.tobytes()) for row in rows]
@@ -104,35 +111,38 @@ def agreement(
         boards = [board for board in boards if board.outcome(claim=False) is None]
         if not boards:
             continue
-        ours, theirs = (player.network.evaluate(rows, list(largest)) for player in (first, second))
-        part = policy_fidelity(rows, ours["policy"], theirs["policy"])
-        fidelity["positions"] += part.positions
-        fidelity["same_move"] += part.same_move
-        fidelity["divergence"] += part.divergence * part.positions
-        offsets, indices = legal_indices(rows, "planes", "mover")
-        row_of = np.repeat(np.arange(len(rows)), np.diff(offsets))
-        for head in largest:
-            places = (row_of, indices) if head in ("policy", "q") else ()
-            difference = np.abs(ours[head] - theirs[head])[places]
-            largest[head] = max(largest[head], float(difference.max()))
+        ours, theirs = (player.network.evaluate(rows, heads) for player in players)
+        alike = [head for head in heads if ours[head].shape == theirs[head].shape]
+        for player, outputs in zip(players, (ours, theirs), strict=True):
+            # Each has its moves where its own numbering puts them, and all in the order of their names.
+            offsets, indices = player.network.legal_indices(rows)
+            row_of = np.repeat(np.arange(len(rows)), np.diff(offsets))
+            outputs |= {head: outputs[head][row_of, indices] for head in heads if head in ("policy", "q")}
+        part = legal_fidelity(offsets, ours["policy"], theirs["policy"])
+        positions += part.positions
+        same_move += part.same_move
+        divergence += part.divergence * part.positions
+        for head in alike:
+            difference = float(np.abs(ours[head] - theirs[head]).max())
+            largest[head] = max(largest.get(head, 0.0), difference)
         values = [expected_score(outputs["value_bins"]) for outputs in (ours, theirs)]
         value += float(np.abs(values[0] - values[1]).sum())
-        chances = [0.5 + 0.5 * np.tanh(outputs["q"][row_of, indices] / 2) for outputs in (ours, theirs)]
-        q_chance.append(np.abs(chances[0] - chances[1]))
-        moves = [player.play_batch(boards, Limit()) for player in (first, second)]
+        if "q" in heads:
+            chances = [0.5 + 0.5 * np.tanh(outputs["q"] / 2) for outputs in (ours, theirs)]
+            q_chance.append(np.abs(chances[0] - chances[1]))
+        moves = [player.play_batch(boards, Limit()) for player in players]
         chosen += sum(one.move == other.move for one, other in zip(*moves, strict=True))
         advance(len(rows))
-    positions = int(fidelity["positions"])
     if not positions:
         return {"positions": 0}
     return {
         "positions": positions,
         "same_choice": round(chosen / positions, 5),
         "same_choice_95": _rounded(wilson(chosen, positions)),
-        "same_policy_move": round(fidelity["same_move"] / positions, 5),
-        "policy_divergence": round(fidelity["divergence"] / positions, 7),
+        "same_policy_move": round(same_move / positions, 5),
+        "policy_divergence": round(divergence / positions, 7),
         "value_difference": round(value / positions, 6),
-        "q_difference": round(float(np.concatenate(q_chance).mean()), 6),
+        **({"q_difference": round(float(np.concatenate(q_chance).mean()), 6)} if q_chance else {}),
         "largest_output_difference": {head: round(each, 5) for head, each in largest.items()},
     }
 

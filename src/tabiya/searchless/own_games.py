@@ -1,4 +1,4 @@
-"""Positions from the network's own games: what it will meet, when no other positions are at hand.
+"""Positions from a network's own games: what it will meet, when no other positions are at hand.
 
 Each game begins with a few random moves and goes on with moves drawn from
 the network's policy, so that games differ and blunders happen.
@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabiya._core import Board
-from tabiya.minds.resnet.onnx_network import OnnxNetwork
-from tabiya.minds.resnet.player import ResNetPlayer
-from tabiya.minds.resnet.settings import Settings
 from tabiya.player import Limit
+from tabiya.searchless.player import SearchlessPlayer
 
 RANDOM_PLIES = (2, 10)
 LONGEST = 160
@@ -25,10 +25,16 @@ _FROM_A_GAME = 80  # so that endgames come too, however few positions are asked 
 
 
 def own_positions(
-    network: OnnxNetwork, count: int, seed: int = 0, advance: Callable[[int], None] = lambda _positions: None
+    player: SearchlessPlayer[Any, Any],
+    count: int,
+    seed: int = 0,
+    advance: Callable[[int], None] = lambda _positions: None,
 ) -> NDArray[np.uint8]:
-    """`count` packed positions [count, 32], each before a move of the network; the same for the same seed."""
-    player = ResNetPlayer(network, Settings(temperature=1.0, seed=seed % 2**31))
+    """`count` packed positions [count, 32], each before a move of the player's network.
+
+    They follow from the network and the seed, whatever the player's own settings are.
+    """
+    player = type(player)(player.network, replace(player.usual, temperature=1.0, seed=seed % 2**31))
     chance = random.Random(seed)
     boards = [_opening(chance) for _ in range(max(1, count // _FROM_A_GAME))]
     rows: list[bytes] = []
