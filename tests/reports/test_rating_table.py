@@ -67,6 +67,13 @@ def test_a_row_has_the_interval_and_an_anchor_what_its_games_say() -> None:
     assert "Random lost every game." in text
 
 
+def test_a_rung_is_counted_and_has_no_row() -> None:
+    players = [line("nnue", 2500, 2480, 2520, within=30), line("nnue-100", 1500, 1400, 1600, within=150)]
+    text = rating_table.section(EXAMPLE | {"ratings": EXAMPLE["ratings"] | {"players": players}})
+    assert "nnue-100" not in text
+    assert "1 weaker settings that are rungs" in text
+
+
 def test_the_tool_writes_table_figure_and_games_and_leaves_the_rest(tmp_path: Path) -> None:
     readme = tmp_path / "README.md"
     (tmp_path / "docs" / "pictures").mkdir(parents=True)

@@ -28,6 +28,8 @@ Json = Mapping[str, Any]
 
 COMMAND = "tabiya tournament --config configs/rating-list.toml"
 MARK = "rating list"
+WIDEST_SHOWN = 100.0
+"""Who need not be known so well is a rung between others: in the figure and the result, not in the table."""
 NOT_PLAYED = f"The rating list has not been played yet; `{COMMAND}` plays it."
 FIGURE = "docs/pictures/rating-list.svg"
 PAGES = {
@@ -43,7 +45,8 @@ def section(result: Json | None) -> str:
     ratings = result["ratings"]
     anchors = [line for line in ratings["players"] if line["anchor"]]
     rows = ["| player | Elo | 95 % | games | score |", "| --- | ---: | :---: | ---: | ---: |"]
-    rows += [_row(line) for line in ratings["players"]]
+    shown = [line for line in ratings["players"] if line.get("within", 0.0) <= WIDEST_SHOWN]
+    rows += [_row(line) for line in shown]
     said = [
         f"{result['games']:,} games, {_pace(result)}, every opening with both colours; `{COMMAND}` plays "
         f"them, and [result.json](results/rating-list/result.json) has who scored what against whom. "
@@ -54,6 +57,8 @@ def section(result: Json | None) -> str:
             "The scale is that of the anchors, whose ratings are given; beside each stands the 95 % interval "
             "that the games give it if it alone is no anchor, which shows how far they agree."
         )
+    if rungs := len(ratings["players"]) - len(shown):
+        said.append(f"{rungs} weaker settings that are rungs between the others are in the figure alone.")
     said += [f"{note[0].upper()}{note[1:]}." for note in ratings["notes"]]
     return "\n\n".join(["\n".join(rows), " ".join(said), f"![Ratings with their intervals]({FIGURE})"])
 
