@@ -9,6 +9,7 @@ import pytest
 
 from tabiya.cli import main
 
+ROOT = Path(__file__).resolve().parents[2]
 SHORT = ["--games", "2", "--depth", "1", "--max-moves", "5"]
 
 
@@ -112,13 +113,15 @@ def test_the_list_that_is_shipped_has_minds_simple_players_and_anchors_at_their_
     from tabiya.cli.tournament_config import ListConfig
     from tabiya.learn.config import load_config
 
-    config = load_config(Path(__file__).parents[2] / "configs" / "rating-list.toml", ListConfig)
+    config = load_config(ROOT / "configs" / "rating-list.toml", ListConfig)
     within = {player.name: player.within for player in config.players}
-    assert {"resnet", "transformer", "nnue", "genetic", "turing", "montecarlo", "random"} <= set(within)
-    # Weaker settings of simple players and of the genes stand between the simple players as rungs.
-    simple = {name for name in within if name.startswith(("turing", "montecarlo", "random", "genetic-"))}
-    assert {"turing", "montecarlo", "random"} <= simple
+    # The rest are rungs: weaker settings of these, and one engine more.
+    assert all(within[name] <= 30 for name in ("resnet", "transformer", "nnue", "genetic"))
     assert all(within[name] <= 75 for name in ("turing", "montecarlo", "random"))
-    assert all(reach <= 30 for name, reach in within.items() if name not in simple)
-    assert sum(player.player.startswith("uci:") for player in config.players) >= 6
+    outside = [player for player in config.players if player.player.startswith("uci:")]
+    assert sum(player.within <= 30 for player in outside) >= 6
     assert sum(player.anchor is not None for player in config.players) >= 3
+    played = json.loads((ROOT / "results" / "rating-list" / "result.json").read_text())
+    known = {line["name"]: line for line in played["ratings"]["players"]}
+    assert {name: line["within"] for name, line in known.items()} == within
+    assert all(line["sharp"] for line in known.values())
