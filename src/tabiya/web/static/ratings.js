@@ -25,6 +25,7 @@ export async function mount(root) {
     : h("small", {}, "games not at hand"));
 
   async function list(entry, start = 0) {
+    replace(viewer, h("p", { class: "said", role: "status" }, "Reading the games…"));
     try {
       const answer = await ask(`results/games/${entry.key}?number=${start}`);
       const select = h("select", { onchange: () => play(entry, select.value) }, answer.games.map((game) =>
