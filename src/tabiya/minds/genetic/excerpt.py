@@ -18,7 +18,7 @@ import numpy as np
 from tabiya.errors import UserError
 from tabiya.files import replacing
 from tabiya.minds.genetic import pool_files
-from tabiya.minds.genetic.family import GENERATIONS, family_tree
+from tabiya.minds.genetic.family import GENERATIONS, ancestors_in
 
 SAMPLE = 300
 """Genomes from all over the births."""
@@ -31,18 +31,18 @@ def write_excerpt(pool: Path, out: Path, generations: int = GENERATIONS) -> dict
         raise UserError(f"{pool} is not the pool of a run: an excerpt is made of what `tabiya evolve` wrote")
     if out.exists() or pool_files.state_file(out).exists():
         raise UserError(f"{out} is there already: name another file")
+    wins = pool_files.wins_in(pool)
     with pool_files.opened(pool, pool) as content:
         starts, alive = pool_files.positions(content), pool_files.living(content)
         ids = sorted(starts)
         kept = {ids[at] for at in np.linspace(0, len(ids) - 1, min(SAMPLE, len(ids))).astype(int)}
         for members in alive.values():
             kept |= set(members)
-            tree = family_tree(pool, min(members), generations)
-            kept |= {ancestor.id for ancestor in tree.ancestors}
+            family = ancestors_in(content, starts, pool, min(members), generations, wins)
+            kept |= {ancestor.id for ancestor in family}
         genomes = [pool_files.genome_at(content, starts[id], pool).text() for id in sorted(kept)]
     lines = [f"Still alive in pool {number}: {' '.join(map(str, ids))}\n" for number, ids in alive.items()]
     text = "".join(f"{genome}\n" for genome in genomes) + "".join(lines) + "\n"
-    wins = pool_files.wins_in(pool)
     world = state["world"]
     short = {
         "format": pool_files.FORMAT,

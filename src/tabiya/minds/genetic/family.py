@@ -6,6 +6,7 @@ none. Ancestors met twice (cousins do mate in a pool of sixteen) are drawn once.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,25 +59,37 @@ def family_tree(pool: Path, id: int | None = None, generations: int = GENERATION
     if id is None:
         id = pool_files.chosen_genome(pool).id
     wins = pool_files.wins_in(pool)
-    found: dict[int, Ancestor] = {}
     with pool_files.opened(pool, pool) as content:
         starts = pool_files.positions(content)
         if id not in starts:
             raise UserError(f"there is no genome {id} in {pool}")
-        level = [id]
-        for generation in range(generations + 1):
-            following: list[int] = []
-            for each in level:
-                if each in found or each not in starts:
-                    continue
-                words = (pool_files.genome_at(content, starts[each], pool).parents or "").split()
-                parents = tuple(int(word) for word in words if word.isdecimal())
-                found[each] = Ancestor(each, generation, parents, "random" in words, wins[each])
-                following += parents
-            level = following
-    ancestors = tuple(found.values())
+        ancestors = ancestors_in(content, starts, pool, id, generations, wins)
     founders = sum(not each.parents or each.new_blood for each in ancestors)
     return FamilyTree(id, ancestors, founders)
+
+
+def ancestors_in(
+    content: pool_files.Content,
+    starts: dict[int, int],
+    pool: Path,
+    id: int,
+    generations: int,
+    wins: Counter[int],
+) -> tuple[Ancestor, ...]:
+    """Genome `id` and its ancestors out of an open pool file, generation by generation."""
+    found: dict[int, Ancestor] = {}
+    level = [id]
+    for generation in range(generations + 1):
+        following: list[int] = []
+        for each in level:
+            if each in found or each not in starts:
+                continue
+            words = (pool_files.genome_at(content, starts[each], pool).parents or "").split()
+            parents = tuple(int(word) for word in words if word.isdecimal())
+            found[each] = Ancestor(each, generation, parents, "random" in words, wins[each])
+            following += parents
+        level = following
+    return tuple(found.values())
 
 
 def draw(tree: FamilyTree, path: Path) -> None:

@@ -161,13 +161,17 @@ def wins_in(pool: Path) -> Counter[int]:
     games = games_file(pool)
     if games.exists():
         return wins(games)
-    remembered = ((read_state(pool) or {}).get("excerpt") or {}).get("wins", {})
-    return Counter({int(id): count for id, count in remembered.items()})
+    return Counter({int(id): count for id, count in _excerpt_of(pool).get("wins", {}).items()})
 
 
 def births(pool: Path, genomes: int) -> int:
     """How many were born in a run: the genomes in its file, but more where that is an excerpt."""
-    return int(((read_state(pool) or {}).get("excerpt") or {}).get("births", genomes))
+    return int(_excerpt_of(pool).get("births", genomes))
+
+
+def _excerpt_of(pool: Path) -> dict[str, Any]:
+    """What the state of an excerpt remembers of the run; nothing where the pool is no excerpt."""
+    return (read_state(pool) or {}).get("excerpt") or {}
 
 
 def chosen_genome(path: Path, part: str = "") -> Genome:
