@@ -41,8 +41,7 @@ def write_excerpt(pool: Path, out: Path, generations: int = GENERATIONS) -> dict
             family = ancestors_in(content, starts, pool, min(members), generations, wins)
             kept |= {ancestor.id for ancestor in family}
         genomes = [pool_files.genome_at(content, starts[id], pool).text() for id in sorted(kept)]
-    lines = [f"Still alive in pool {number}: {' '.join(map(str, ids))}\n" for number, ids in alive.items()]
-    text = "".join(f"{genome}\n" for genome in genomes) + "".join(lines) + "\n"
+    text = "".join(f"{genome}\n" for genome in genomes) + pool_files.living_lines(alive)
     world = state["world"]
     short = {
         "format": pool_files.FORMAT,

@@ -140,6 +140,12 @@ def living(content: Content) -> dict[int, list[int]]:
     return dict(sorted(found.items()))
 
 
+def living_lines(members: dict[int, list[int]]) -> str:
+    """The living by pool, as `living` reads them back."""
+    lines = [f"Still alive in pool {number}: {' '.join(map(str, ids))}\n" for number, ids in members.items()]
+    return "".join(lines) + "\n"
+
+
 def wins(games: Path) -> Counter[int]:
     """Games won, by the number of the genome."""
     found: Counter[int] = Counter()

@@ -184,11 +184,9 @@ def _locked(pool: Path) -> IO[bytes]:
 
 
 def _alive(world: World) -> str:
-    lines = []
-    for number, pool in enumerate(world.pools):
-        ids = " ".join(str(id) for id in sorted(member.id for member in pool.members))
-        lines.append(f"Still alive in pool {number}: {ids}\n")
-    return "".join(lines) + "\n"
+    return pool_files.living_lines(
+        {number: sorted(member.id for member in pool.members) for number, pool in enumerate(world.pools)}
+    )
 
 
 def game_to_pgn(number: int, fate: Fate, clock: float, unit: str) -> str:
