@@ -13,6 +13,7 @@ VERBS: dict[str, str] = {
     "extract": "games (PGN, also compressed) to shards of positions",
     "label": "positions or games to labels by a UCI engine, resumable",
     "value": "positions of games to move labels by a network's own value of every successor",
+    "selfplay": "a network's games against itself to a list of positions for a teacher",
     "join": "several files of move labels as one to train on",
     "forcing": "deep but narrow test positions out of games, verified by an engine",
     "curate": "the hard positions out of labelled ones",

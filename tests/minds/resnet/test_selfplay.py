@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,20 +11,23 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tabiya import _core  # noqa: E402
+from tabiya.cli import main  # noqa: E402
 from tabiya.data.labels import load_move_labels, write_move_labels  # noqa: E402
 from tabiya.data.scale import MOVE_MATE  # noqa: E402
 from tabiya.data.worth import worth  # noqa: E402
 from tabiya.errors import UserError  # noqa: E402
+from tabiya.learn.checkpoint import save_checkpoint  # noqa: E402
 from tabiya.learn.planes import planes_of  # noqa: E402
 from tabiya.minds.resnet import valuing  # noqa: E402
 from tabiya.minds.resnet.endings import random_endings  # noqa: E402
 from tabiya.minds.resnet.judge import Judge  # noqa: E402
 from tabiya.minds.resnet.loss import expected_value  # noqa: E402
 from tabiya.minds.resnet.network import ResNet, ResNetShape  # noqa: E402
-from tabiya.minds.resnet.selfplay import SelfPlaySettings, mistakes, self_play  # noqa: E402
+from tabiya.minds.resnet.selfplay import SelfPlaySettings, level_positions, mistakes, self_play  # noqa: E402
 from tabiya.minds.resnet.valuing import value_moves  # noqa: E402
 
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1"
+START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 STALEMATE_IN_ONE = "7k/8/8/6Q1/8/8/8/K7 w - - 0 1"
 
 
@@ -147,3 +151,32 @@ def test_random_endings_are_legal_and_repeat_by_their_seed():
         assert board.outcome() is None
         assert len(board.legal_moves()) > 0
     assert {fen.split()[1] for fen in fens} == {"w", "b"}
+
+
+def test_level_positions_are_all_kept_and_of_the_others_a_share(judge: Judge):
+    packed = _core.random_positions(400, 11)
+    worth = judge.values(packed)
+    level = float(np.quantile(np.minimum(worth, 1 - worth), 0.5))  # half of them are level by this
+    kept = level_positions(judge, packed, level, 0.25, 1)
+    open_yet = np.flatnonzero((worth > level) & (worth < 1 - level))
+    assert 0 < len(open_yet) < len(packed)
+    assert np.isin(open_yet, kept).all()
+    assert len(kept) == len(open_yet) + round(0.25 * (len(packed) - len(open_yet)))
+    assert np.array_equal(kept, level_positions(judge, packed, level, 0.25, 1))
+
+
+def test_the_command_lists_positions_of_its_own_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    network = ResNet(ResNetShape(blocks=1, channels=8, squeeze=4))
+    tensors = {f"model.{name}": value for name, value in network.state_dict().items()}
+    shape = {"blocks": 1, "channels": 8, "squeeze": 4}
+    save_checkpoint(tmp_path / "step-00000001.safetensors", tensors, {"step": 1, "config": {"shape": shape}})
+    (tmp_path / "book.fen").write_text(f"{MATE_IN_ONE}\n{START}\n")
+    words = [tmp_path / "step-00000001.safetensors", "--openings", tmp_path / "book.fen", "--games", "4"]
+    options = ["--plies", "6", "--device", "cpu", "--level", "0", "--out", tmp_path / "own.fen", "--json"]
+    assert main(["data", "selfplay", *map(str, words), *map(str, options)]) == 0
+    counts = json.loads(capsys.readouterr().out)
+    fens = (tmp_path / "own.fen").read_text().splitlines()
+    assert counts["kept"] == counts["different"] == len(fens) == len(set(fens))
+    assert counts["games"] == 4
+    assert 4 < counts["positions"] <= 24
+    assert all(_core.Board(fen).legal_moves() for fen in fens)

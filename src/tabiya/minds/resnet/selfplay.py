@@ -111,6 +111,19 @@ def mistakes(played: Played, labels: MoveLabels, margin: float) -> NDArray[np.in
     return np.flatnonzero(best - chosen >= margin)
 
 
+def level_positions(
+    judge: Judge, packed: NDArray[np.uint8], level: float, others: float, seed: int
+) -> NDArray[np.int64]:
+    """Rows in which either side may expect more than `level`, and a share of the others by chance.
+
+    Where a game is decided a mistake costs little, so a teacher's time is better spent on level positions.
+    """
+    worth = judge.values(packed)
+    open_yet = (worth > level) & (worth < 1 - level)
+    decided = np.random.default_rng(seed).permutation(np.flatnonzero(~open_yet))
+    return np.sort(np.concatenate([np.flatnonzero(open_yet), decided[: round(others * len(decided))]]))
+
+
 def _drawn(log_p: NDArray[np.float32], chance: np.random.Generator) -> NDArray[np.int16]:
     """One slot a row, drawn with these (unnormalised) log-probabilities: the largest after Gumbel noise."""
     return np.asarray((log_p + chance.gumbel(size=log_p.shape)).argmax(1).astype(np.int16))
