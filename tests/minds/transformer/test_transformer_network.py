@@ -14,7 +14,7 @@ from tabiya import _core  # noqa: E402
 from tabiya.errors import UserError  # noqa: E402
 from tabiya.minds.transformer.attention import Cut  # noqa: E402
 from tabiya.minds.transformer.network import Transformer, parameter_count  # noqa: E402
-from tabiya.minds.transformer.raised import raise_rows  # noqa: E402
+from tabiya.minds.transformer.raised import feed_forward  # noqa: E402
 from tabiya.minds.transformer.shape import TransformerShape, Wire  # noqa: E402
 from tabiya.minds.transformer.tokens import tokens_of  # noqa: E402
 
@@ -103,11 +103,23 @@ print(max(float((one - other).abs().max()) for one, other in pairs))
 """
 
 
-def test_the_fused_kernel_gives_plain_attention_and_its_gradients():
+PRODUCT = """
+import torch
+from tabiya.minds.transformer.product_kernel import Tile, product_where_above_zero
+torch.manual_seed(0)
+left, right, raised = torch.randn(37, 32), torch.randn(32, 48), torch.randn(37, 48).relu()
+plain = torch.where(raised > 0, left @ right, 0)
+fused = product_where_above_zero(left, right, raised, Tile(rows=16, columns=32, inner=16, warps=1, stages=1))
+print(float((plain - fused).abs().max()) + float(not plain.any()))
+"""
+
+
+@pytest.mark.parametrize("program", [KERNEL, PRODUCT], ids=["attention", "product"])
+def test_the_kernels_give_what_plain_torch_gives(program: str):
     pytest.importorskip("triton")
     # In a process of its own: Triton decides when it is first imported whether it interprets.
     answer = subprocess.run(
-        [sys.executable, "-c", KERNEL],
+        [sys.executable, "-c", program],
         env=os.environ | {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
@@ -191,15 +203,15 @@ def test_blanking_everything_with_and_without_renormalising():
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_a_relu_inside_its_product_gives_the_values_and_gradients_of_both(bias: bool):
+def test_two_layers_as_one_operator_give_the_values_and_gradients_of_both(bias: bool):
     torch.manual_seed(1)
-    layer = torch.nn.Linear(16, 64, bias=bias)
-    rows, given = torch.randn(3, 5, 16, requires_grad=True), torch.randn(3, 5, 64)
-    inputs = [rows, *layer.parameters()]
-    plain, one = torch.relu(layer(rows)), raise_rows(rows, layer)
-    assert torch.allclose(plain, one)
-    assert bool((one == 0).any())
+    up, down = torch.nn.Linear(16, 64, bias=bias), torch.nn.Linear(64, 16, bias=bias)
+    rows, given = torch.randn(3, 5, 16, requires_grad=True), torch.randn(3, 5, 16)
+    inputs = [rows, *up.parameters(), *down.parameters()]
+    plain, one = down(torch.relu(up(rows))), feed_forward(rows, up, down)
+    assert torch.allclose(plain, one, atol=1e-6)
     for expected, got in zip(
         torch.autograd.grad(plain, inputs, given), torch.autograd.grad(one, inputs, given), strict=True
     ):
+        assert bool(expected.any())
         assert torch.allclose(expected, got, atol=1e-5)

@@ -39,9 +39,9 @@ class Launch(NamedTuple):
 MOST = 64
 """Rows at the other end of attention that are taken at once; the rest is taken beside them, so that 85
 rows are computed as 96 and not as 128."""
-FORWARD = Launch(part=32, warps=2, stages=3, programs=128)
-QUERIES = Launch(part=16, warps=2, stages=3, programs=32)
-KEYS = Launch(part=32, warps=2, stages=2, programs=64)
+FORWARD = Launch(part=32, warps=2, stages=2, programs=32)
+QUERIES = Launch(part=64, warps=4, stages=3, programs=64)
+KEYS = Launch(part=64, warps=4, stages=3, programs=64)
 
 
 @triton.jit

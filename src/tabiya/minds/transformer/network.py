@@ -19,7 +19,7 @@ from tabiya.errors import UserError
 from tabiya.minds.transformer.attention import Attention, Cut, SharedBias, Way
 from tabiya.minds.transformer.embedding import Embedding
 from tabiya.minds.transformer.heads import ClsMoves, FromToMoves, Refined, Rights, Value
-from tabiya.minds.transformer.raised import raise_rows
+from tabiya.minds.transformer.raised import feed_forward
 from tabiya.minds.transformer.shape import SLOTS, TransformerShape, route
 
 
@@ -51,15 +51,16 @@ class Block(nn.Module):
         self.act: nn.Module = nn.GELU() if shape.activation == "gelu" else nn.ReLU()
         self.down = nn.Linear(hidden, shape.width, bias=shape.mlp_bias)
         self.fused = False
-        """Whether `up` and a ReLU are one kernel: see `raised.py`."""
+        """Whether `up`, a ReLU and `down` are one operator: see `raised.py`."""
 
     def forward(
         self, x: Tensor, shared: SharedBias | None = None, cut: Cut | None = None, layer: int = 0
     ) -> Tensor:
         x = x + self.attention(self.attention_norm(x), shared, cut, layer)
         rows = self.mlp_norm(x)
-        raised = raise_rows(rows, self.up) if self.fused else self.act(self.up(rows))
-        return x + self.down(raised)  # type: ignore[no-any-return]
+        if self.fused:
+            return x + feed_forward(rows, self.up, self.down)
+        return x + self.down(self.act(self.up(rows)))  # type: ignore[no-any-return]
 
 
 class Feedback(nn.Module):
