@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 
 from tabiya.learn.config import config_from_dict
 from tabiya.minds.transformer.plan import TransformerTraining
-from tabiya.minds.transformer.speed import compare, measure
+from tabiya.minds.transformer.speed import by_kernel, compare, measure
 from tabiya.minds.transformer.training import Run
 
 TINY = {
@@ -42,3 +42,12 @@ def test_every_way_has_a_rate_or_a_reason(labels: Path):
     assert {("plain", 0), ("plain", 88), ("sdpa", 96), ("flex", 0), ("fused", 0)} <= set(found)
     assert found["plain", 88]["per_second"] > 0
     assert "needs a GPU" in found["fused", 0]["error"]
+
+
+def test_a_step_is_told_by_what_it_spends_its_time_on(tmp_path: Path, labels: Path):
+    source = {"kind": "labels", "path": str(labels), "share": 1.0}
+    config = config_from_dict({**TINY, "sources": [source]}, TransformerTraining)
+    found = by_kernel(Run(config, tmp_path / "run"), steps=2, most=200)
+    assert any("mm" in each["kernel"] for each in found)
+    assert [each["ms"] for each in found] == sorted((each["ms"] for each in found), reverse=True)
+    assert 0.9 < sum(each["share"] for each in found) <= 1.001

@@ -5,7 +5,7 @@ alike. *Synthetic* is the same network and optimizer in a captured step over
 one fixed batch of random tokens: no tables, no masks, no second pass, no
 average of the weights. One pass over all rows is what the rates count.
 
-    python -m tabiya.minds.transformer.speed CONFIG [--ways] [--json]
+    python -m tabiya.minds.transformer.speed CONFIG [--ways | --kernels] [--json]
 """
 
 from __future__ import annotations
@@ -87,6 +87,26 @@ def compare(config: TransformerTraining, steps: int = 40, modes: tuple[str, ...]
     return found
 
 
+def by_kernel(run: Run, steps: int = 5, most: int = 24) -> list[dict[str, Any]]:
+    """What a synthetic step spends its time on: the device's kernels, on a CPU torch's operators."""
+    loop = synthetic(run)
+    positions_per_second(loop, WARM_STEPS, run.config.batch, run.device)
+    gpu = run.device.type == "cuda"
+    activity = torch.profiler.ProfilerActivity.CUDA if gpu else torch.profiler.ProfilerActivity.CPU
+    with torch.profiler.profile(activities=[activity]) as profile:
+        positions_per_second(loop, steps, run.config.batch, run.device)
+    spent = {
+        each.key: each.self_device_time_total if gpu else each.self_cpu_time_total
+        for each in profile.key_averages()
+    }
+    total = sum(spent.values())
+    longest = sorted(spent, key=lambda name: -spent[name])[:most]
+    return [
+        {"kernel": name, "ms": round(spent[name] / steps / 1000, 3), "share": round(spent[name] / total, 4)}
+        for name in longest
+    ]
+
+
 def _one(config: TransformerTraining, changes: dict[str, Any], steps: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         run = Run(replace(config, **changes), Path(folder))
@@ -147,6 +167,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("config", type=Path)
     parser.add_argument("--ways", action="store_true", help="every way of computing attention, synthetic")
     parser.add_argument("--tuned", action="store_true", help="with --ways: also with tuned products")
+    parser.add_argument("--kernels", action="store_true", help="what a synthetic step spends its time on")
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args(arguments)
@@ -157,10 +178,11 @@ def main(arguments: list[str] | None = None) -> int:
             figures: Any = compare(config, args.steps, modes)
         else:
             with tempfile.TemporaryDirectory() as folder:
-                figures = measure(Run(config, Path(folder)), args.steps)
+                run = Run(config, Path(folder))
+                figures = by_kernel(run) if args.kernels else measure(run, args.steps)
     except UserError as error:
         parser.error(str(error))
-    for line in [figures] if args.json else figures if args.ways else figures.items():
+    for line in [figures] if args.json else figures if isinstance(figures, list) else figures.items():
         print(json.dumps(line))
     return 0
 
