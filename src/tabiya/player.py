@@ -163,6 +163,9 @@ class Player(ABC):
     Players that answer at once never call it.
     """
 
+    timed: bool = True
+    """Whether a game's clock counts for it; not for a player that keeps to a limit of its own."""
+
     @abstractmethod
     def play(self, board: Board, limit: Limit) -> Decision:
         """Choose a move for the side to move; the game must not be over.

@@ -15,8 +15,10 @@ from tabiya.arena.game import GameAbandoned, GameRules, Pace, play_game
 from tabiya.arena.record import GameRecord
 from tabiya.errors import UserError
 from tabiya.player import Decision, Limit, Player, PlayerFailure
+from tabiya.protocols.bounded import Bounded
 
 START = Opening(Board().fen())
+FOOLS_MATE = ("f2f3", "e7e5", "g2g4", "d8h4")
 DEPTH_1 = GameRules(pace=Pace(depth=1))
 
 
@@ -165,6 +167,22 @@ class Slow(Player):
 def test_a_fallen_flag_loses() -> None:
     record = play(Scripted("w"), Slow(), GameRules(pace=Pace(clock=0.01), margin=0.0))
     assert (record.result, record.ending, record.reason) == ("1-0", "time forfeit", "slow ran out of time")
+
+
+def test_a_player_with_a_limit_of_its_own_cannot_run_out_of_time():
+    class Slow(Scripted):
+        def play(self, board: Board, limit: Limit) -> Decision:
+            time.sleep(0.5)
+            return super().play(board, limit)
+
+    rules = GameRules(pace=Pace(clock=0.4), margin=0.0)
+    slow, other = Slow("slow", FOOLS_MATE[1::2]), Scripted("other", FOOLS_MATE[::2])
+    assert play_game(other, slow, START, rules).reason == "slow ran out of time"
+    slow, other = Slow("slow", FOOLS_MATE[1::2]), Scripted("other", FOOLS_MATE[::2])
+    record = play_game(other, Bounded(slow, Limit(nodes=5)), START, rules)
+    assert (record.result, record.reason) == ("0-1", "checkmate")
+    assert [limit.black_clock for limit in other.limits] == [0.4, 0.4]
+    assert [limit.nodes for limit in slow.limits] == [5, 5]
 
 
 def test_the_margin_forgives_a_late_move() -> None:

@@ -186,7 +186,7 @@ def _play(
             if abandoned():
                 raise GameAbandoned from None
             return _lost(side), "abandoned", _blame(seat, error)
-        if seat.clock is not None and seconds > seat.clock + rules.margin:
+        if seat.clock is not None and seat.player.timed and seconds > seat.clock + rules.margin:
             return _lost(side), "time forfeit", f"{seat.name} ran out of time"
         if decision.wants == "resign":
             return _lost(side), "normal", f"{seat.name} resigned"
@@ -207,7 +207,7 @@ def _play(
 
 def _press_clock(seat: _Seat, pace: Pace, seconds: float) -> None:
     seat.made += 1
-    if seat.clock is None or pace.clock is None:
+    if seat.clock is None or pace.clock is None or not seat.player.timed:
         return
     seat.clock = max(0.0, seat.clock - seconds) + pace.increment
     if pace.moves is not None and seat.made % pace.moves == 0:

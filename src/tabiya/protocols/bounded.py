@@ -3,7 +3,8 @@
 Matches give both sides the same limit. Where they shall not have it (an engine
 held to so many nodes against one on a clock, a mind at a fixed depth), the
 limit stands in the player's name, like everything else that tells two players
-apart. A clock of the game goes on counting all the same.
+apart. The game's clock stands still for such a player: who is to look at
+100,000 positions cannot be in time trouble.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ def read_bound(text: str) -> Limit:
 
 class Bounded(Player):
     """Another player, asked with its own limit instead of the game's."""
+
+    timed = False
 
     def __init__(self, inner: Player, bound: Limit) -> None:
         self._inner, self._bound = inner, bound
