@@ -41,6 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="of the other positions keep so many (0.125)",
     )
+    parser.add_argument(
+        "--mistakes",
+        metavar="FILE",
+        help="also a .fen file of those where another move leads to more, by the network's own value",
+    )
+    parser.add_argument(
+        "--margin", type=float, default=0.08, metavar="P", help="how much more makes a mistake (0.08)"
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the games and the order (0)")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="where (cuda)")
     parser.add_argument("--json", action="store_true", help="print the counts as JSON")
@@ -55,25 +63,32 @@ def run(args: argparse.Namespace) -> int:
 
     from tabiya.minds.resnet.judge import Judge
     from tabiya.minds.resnet.pipeline.positions import book_openings, first_of_each, shuffled, write_list
-    from tabiya.minds.resnet.selfplay import SelfPlaySettings, level_positions, self_play
+    from tabiya.minds.resnet.selfplay import SelfPlaySettings, level_positions, mistakes, self_play
+    from tabiya.minds.resnet.valuing import value_moves
 
     out = Path(args.out)
-    if out.suffix != ".fen":
-        raise UserError(f"positions go to a .fen file, got --out {out}")
+    for name, file in (("--out", args.out), ("--mistakes", args.mistakes)):
+        if file is not None and Path(file).suffix != ".fen":
+            raise UserError(f"positions go to a .fen file, got {name} {file}")
     if not 0 <= args.level < 0.5 or not 0 <= args.others <= 1:
         raise UserError("--level lies between 0 and 0.5, --others between 0 and 1")
     if args.device == "cuda" and not torch.cuda.is_available():
         raise UserError("no CUDA device here: say --device cpu, or play where there is a GPU")
     settings = SelfPlaySettings(
-        games=args.games, plies=args.plies, temperature=args.temperature, warm_plies=args.warm, seed=args.seed
+        games=args.games,
+        plies=args.plies,
+        temperature=args.temperature,
+        warm_plies=args.warm,
+        margin=args.margin,
+        seed=args.seed,
     )
+    threads = os.cpu_count() or 1
     judge = Judge.load(args.network, args.device)
     openings = book_openings(args.openings, args.games, args.seed)
-    played = self_play(judge, openings, settings, os.cpu_count() or 1)
+    played = self_play(judge, openings, settings, threads)
     different = played.packed[first_of_each(played.packed)]
-    kept = shuffled(
-        different[level_positions(judge, different, args.level, args.others, args.seed)], args.seed, None
-    )
+    level = level_positions(judge, different, args.level, args.others, args.seed)
+    kept = shuffled(different[level], args.seed, None)
     write_list(out, kept)
     counts = {
         "games": args.games,
@@ -81,8 +96,17 @@ def run(args: argparse.Namespace) -> int:
         "different": len(different),
         "kept": len(kept),
     }
+    if args.mistakes is not None:
+        wrong = played.packed[
+            mistakes(played, value_moves(judge, played.packed, threads, least=0.005), args.margin)
+        ]
+        wrong = shuffled(wrong[first_of_each(wrong)], args.seed, None)
+        write_list(Path(args.mistakes), wrong)
+        counts["mistakes"] = len(wrong)
     if args.json:
         print_json({"out": str(out), **counts})
     else:
         print(f"{len(kept):,} of {len(different):,} positions of {args.games:,} games: {out}")
+        if args.mistakes is not None:
+            print(f"{counts['mistakes']:,} of them mistakes: {args.mistakes}")
     return 0

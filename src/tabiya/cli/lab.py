@@ -16,6 +16,7 @@ from tabiya.errors import UserError
 EXPERIMENTS: dict[str, tuple[str, str]] = {
     "resnet-progress": ("lab_resnet", "what each stage of the ResNet's training adds"),
     "resnet-ablation": ("lab_resnet", "what each ingredient of the ResNet is worth"),
+    "resnet-mistakes": ("lab_resnet", "whether labels of mistakes teach more than labels of any positions"),
     "resnet-data": ("lab_resnet", "how the ResNet's strength grows with the number of positions"),
     "resnet-tables": (
         "lab_resnet_tables",

@@ -1,4 +1,4 @@
-"""`tabiya lab resnet-progress|resnet-ablation|resnet-data`: train, play, report."""
+"""`tabiya lab resnet-progress|resnet-ablation|resnet-data|resnet-mistakes`: train, play, report."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ from tabiya.reports.lab_table import signed, verdict  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 CPU = torch.device("cpu")
-FULL = Data(games="g", labels="l.moves", own="o.moves", selfplay="s.moves")
+FULL = Data(games="g", labels="l.moves", own="o.moves", selfplay="s.moves", sampled="r.moves")
+EXPERIMENTS = ["resnet-progress", "resnet-ablation", "resnet-data", "resnet-mistakes"]
 
 
 def lab(experiment: str, data: Data = FULL, **more: Any) -> Lab:
@@ -31,7 +32,7 @@ def lab(experiment: str, data: Data = FULL, **more: Any) -> Lab:
 # What is compared -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["resnet-progress", "resnet-ablation", "resnet-data"])
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_network_of_an_experiment_gets_the_same_budget(name: str):
     one = lab(name)
     budgets = {
@@ -126,6 +127,18 @@ def test_the_data_table_takes_the_same_share_of_every_source_and_nothing_made_fr
         assert {source.fraction for source in sources.values()} == {fraction}
 
 
+def test_mistakes_and_positions_by_chance_have_the_same_part_of_a_batch():
+    one = lab("resnet-mistakes")
+    sources = {each.name: sources_of(each.recipe, one) for each in comparison(one).variants}
+    assert list(sources) == ["before", "mistakes", "sampled"]
+    assert sources["before"].keys() == {"games", "labels", "successors"}
+    for name, path in (("mistakes", "s.moves"), ("sampled", "r.moves")):
+        assert sources[name]["corrected"].path == path
+        assert sources[name]["successors"].path == f"l.moves:{path}"
+        assert sources[name]["labels"].path == "l.moves"
+    assert sources["mistakes"]["corrected"].share == sources["sampled"]["corrected"].share > 0
+
+
 def test_a_stage_without_its_data_is_left_out_by_name_and_the_next_goes_on_without_it():
     compared = comparison(lab("resnet-progress", replace(FULL, own=None)))
     assert "own" not in [variant.name for variant in compared.variants]
@@ -156,7 +169,7 @@ def test_the_budget_is_that_of_the_full_network():
         Budget(steps=10, shape=ResNetShape(planes=18))
 
 
-@pytest.mark.parametrize("name", ["resnet-progress", "resnet-ablation", "resnet-data"])
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_config_that_comes_along_is_one_of_its_experiment(name: str):
     one = load_config(ROOT / "configs" / f"lab-{name}.toml", Lab)
     assert one.experiment == name

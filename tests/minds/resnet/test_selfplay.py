@@ -173,10 +173,14 @@ def test_the_command_lists_positions_of_its_own_games(tmp_path: Path, capsys: py
     (tmp_path / "book.fen").write_text(f"{MATE_IN_ONE}\n{START}\n")
     words = [tmp_path / "step-00000001.safetensors", "--openings", tmp_path / "book.fen", "--games", "4"]
     options = ["--plies", "6", "--device", "cpu", "--level", "0", "--out", tmp_path / "own.fen", "--json"]
+    options += ["--mistakes", tmp_path / "wrong.fen", "--margin", "0.0"]
     assert main(["data", "selfplay", *map(str, words), *map(str, options)]) == 0
     counts = json.loads(capsys.readouterr().out)
     fens = (tmp_path / "own.fen").read_text().splitlines()
     assert counts["kept"] == counts["different"] == len(fens) == len(set(fens))
+    wrong = (tmp_path / "wrong.fen").read_text().splitlines()
+    assert counts["mistakes"] == len(wrong) > 0
+    assert set(wrong) <= set(fens)
     assert counts["games"] == 4
     assert 4 < counts["positions"] <= 24
     assert all(_core.Board(fen).legal_moves() for fen in fens)

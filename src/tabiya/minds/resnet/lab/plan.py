@@ -16,7 +16,7 @@ from tabiya.learn.lab.plan import LabMeasures
 from tabiya.minds.resnet.loss import LossWeights
 from tabiya.minds.resnet.network import ResNetShape
 
-Name: TypeAlias = Literal["resnet-progress", "resnet-ablation", "resnet-data"]
+Name: TypeAlias = Literal["resnet-progress", "resnet-ablation", "resnet-data", "resnet-mistakes"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +31,8 @@ class Data:
     """The same kind of file, but scored by a network's own value of every successor."""
     selfplay: str | None = None
     """The teacher's scores where a network went wrong in games against itself."""
+    sampled: str | None = None
+    """The same of as many positions of such games, drawn by chance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +43,8 @@ class Shares:
     labels: float = 0.15
     successors: float = 0.3
     own: float = 0.15
+    corrected: float = 0.15
+    """Of resnet-mistakes alone: labels of self-play, mistakes or drawn by chance."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,6 +38,8 @@ class Recipe:
     """Policy and Q taught by a network's own value of every successor."""
     selfplay: bool = True
     """The teacher's labels of mistakes made in self-play, among the labels and successors."""
+    corrected: Literal["selfplay", "sampled"] | None = None
+    """Which labels of self-play have a part of the batch to themselves."""
     fraction: float = 1.0
     """Of every source."""
     planes: int = 21
@@ -180,6 +182,24 @@ _TAKEN = (
     ),
 )
 
+_TAUGHT = (
+    _Change("before", "no labels of self-play", "games, labels and successors alone", {}, "labels"),
+    _Change(
+        "mistakes",
+        "mistakes labelled",
+        "positions of self-play that the network had got wrong by its own value",
+        {"corrected": "selfplay"},
+        "selfplay",
+    ),
+    _Change(
+        "sampled",
+        "anything labelled",
+        "as many positions of self-play, drawn by chance",
+        {"corrected": "sampled"},
+        "sampled",
+    ),
+)
+
 
 def comparison(lab: Lab) -> Comparison[Variant]:
     """What a lab's experiment compares, as far as its data and its own choice allow."""
@@ -192,6 +212,9 @@ def comparison(lab: Lab) -> Comparison[Variant]:
         return _chosen(lab, "What is each ingredient worth to the whole?", "everything", _TAKEN, full)
     # A network's own values, and its mistakes, come from one that saw everything: no part of a smaller share.
     apart = Recipe(own=False, selfplay=False)
+    if lab.experiment == "resnet-mistakes":
+        question = "Is a teacher's time better spent on mistakes than on any positions of the same games?"
+        return _chosen(lab, question, "sampled", _TAUGHT, apart)
     parts = [
         _Change(
             f"data-{100 * fraction:g}",
@@ -270,14 +293,21 @@ def training_of(recipe: Recipe, lab: Lab) -> ResNetTraining:
 
 
 def sources_of(recipe: Recipe, lab: Lab) -> dict[str, Source]:
-    """What a recipe learns from: games, labels, successors, own."""
+    """What a recipe learns from: games, labels, successors, own, corrected."""
     data, shares = lab.data, lab.shares
-    labelled = ":".join(path for path in (data.labels, data.selfplay if recipe.selfplay else None) if path)
+    corrected = getattr(data, recipe.corrected) if recipe.corrected else None
+    labelled = _joined(data.labels, data.selfplay if recipe.selfplay else None)
     wanted: list[tuple[str, Literal["games", "labels", "successors"], str | None, float]] = [
         ("games", "games", data.games, shares.games),
         ("labels", "labels", labelled if recipe.labels else None, shares.labels),
-        ("successors", "successors", labelled if recipe.successors else None, shares.successors),
+        (
+            "successors",
+            "successors",
+            _joined(labelled, corrected) if recipe.successors else None,
+            shares.successors,
+        ),
         ("own", "labels", data.own if recipe.own else None, shares.own),
+        ("corrected", "labels", corrected, shares.corrected),
     ]
     return {
         role: Source(
@@ -291,3 +321,7 @@ def sources_of(recipe: Recipe, lab: Lab) -> dict[str, Source]:
         for role, kind, path, share in wanted
         if path
     }
+
+
+def _joined(*paths: str | None) -> str:
+    return ":".join(path for path in paths if path)
