@@ -31,6 +31,7 @@ games = "{folder}/games"
 labels = "{folder}/labels.moves"
 own = "{folder}/own.moves"
 selfplay = "{folder}/selfplay.moves"
+sampled = "{folder}/sampled.moves"
 [budget]
 steps = 4
 batch = 32
@@ -90,12 +91,12 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory, random_labels, two_puzzles: str) -> Path:
-    """Games of two tiers, three files of labels, two puzzles."""
+    """Games of two tiers, four files of labels, two puzzles."""
     folder = tmp_path_factory.mktemp("data")
     (folder / "g.pgn").write_text(some_games(120))
     tiers = (Tier("elite", 2600, 4000, weight=3.0), Tier("strong", 2000, 2600))
     extract([folder / "g.pgn"], folder / "games", Extraction(tiers=tiers))
-    for seed, name in enumerate(("labels", "own", "selfplay"), 4):
+    for name, seed in {"labels": 4, "own": 5, "selfplay": 6, "sampled": 3}.items():
         random_labels(folder / f"{name}.moves", 300, seed)
     (folder / "puzzles.csv").write_text(two_puzzles)
     return folder
@@ -166,6 +167,17 @@ def test_the_data_table_from_files_to_its_curve(data: Path, tmp_path: Path, run_
     assert 0.15 < small / whole < 0.25
     assert [row["name"] for row in record["rows"]] == ["data-20", "data-100"]
     assert (tmp_path / "out" / "report.png").exists()
+
+
+def test_mistakes_against_positions_by_chance_from_files_to_their_table(data: Path, tmp_path: Path, run_lab):
+    file = config(data, tmp_path / "lab.toml", "resnet-mistakes")
+    record = run_lab("resnet-mistakes", "--config", file, "--out", tmp_path / "out")
+    by_name = {row["name"]: row for row in record["rows"]}
+    assert list(by_name) == ["before", "mistakes", "sampled"]
+    assert by_name["sampled"]["difference"] == 0
+    assert "corrected" not in by_name["before"]["positions"]
+    assert by_name["mistakes"]["positions"]["corrected"] > 0
+    assert by_name["mistakes"]["network"] != by_name["sampled"]["network"]
 
 
 def test_training_stops_when_its_minutes_are_over_and_goes_on_to_the_same_networks(
