@@ -56,6 +56,7 @@ ONLY_READ = {
     "tabiya export": "needs a training run or thousands of games",
     "tabiya data label": "needs a teacher engine",
     "tabiya data forcing": "needs a teacher engine",
+    "tabiya data selfplay": "needs a training run; tests/minds/resnet/test_selfplay.py runs it",
     "tabiya data join": "needs labels",
     "tabiya data curate": "needs labels",
     "tabiya data extract GAMES…": "needs puzzles and evaluations, or games by rating",

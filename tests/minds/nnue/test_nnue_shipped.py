@@ -40,10 +40,11 @@ def test_minds_shows_its_size(network: Path) -> None:
     assert figures["parameters"] == network_parameters(network)
 
 
-def test_nnue_alone_plays_with_it() -> None:
+def test_nnue_alone_plays_with_it(network: Path) -> None:
     player = open_player(PlayerName.parse("nnue"))
     assert player.name == "nnue"
-    assert player.note.startswith("network main.nnue: ALL -> 2 x 512 -> 32 -> 1")
+    features = read_sidecar(network)["features"]
+    assert player.note.startswith(f"network main.nnue: {features} -> 2 x 512 -> 32 -> 1")
     # The queen hangs.
     board = Board("rnb1kbnr/pppp1ppp/8/4p1q1/3PP3/8/PPP2PPP/RNBQKBNR w KQkq - 1 3")
     assert player.play(board, Limit(nodes=2000)).move == "c1g5"
