@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tabiya.cli.common import print_json
-from tabiya.cli.lab_stages import need_torch
+from tabiya.cli.lab_stages import need_device, need_torch
 from tabiya.errors import UserError
 
 
@@ -56,15 +56,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     need_torch("self-play")
-    import os
     from pathlib import Path
 
-    import torch
-
     from tabiya.minds.resnet.judge import Judge
+    from tabiya.minds.resnet.pipeline.doubt import THREADS, doubtful
     from tabiya.minds.resnet.pipeline.positions import book_openings, first_of_each, shuffled, write_list
-    from tabiya.minds.resnet.selfplay import SelfPlaySettings, level_positions, mistakes, self_play
-    from tabiya.minds.resnet.valuing import value_moves
+    from tabiya.minds.resnet.selfplay import SelfPlaySettings, level_positions, self_play
 
     out = Path(args.out)
     for name, file in (("--out", args.out), ("--mistakes", args.mistakes)):
@@ -72,8 +69,7 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"positions go to a .fen file, got {name} {file}")
     if not 0 <= args.level < 0.5 or not 0 <= args.others <= 1:
         raise UserError("--level lies between 0 and 0.5, --others between 0 and 1")
-    if args.device == "cuda" and not torch.cuda.is_available():
-        raise UserError("no CUDA device here: say --device cpu, or play where there is a GPU")
+    need_device(args.device, "play")
     settings = SelfPlaySettings(
         games=args.games,
         plies=args.plies,
@@ -82,11 +78,11 @@ def run(args: argparse.Namespace) -> int:
         margin=args.margin,
         seed=args.seed,
     )
-    threads = os.cpu_count() or 1
     judge = Judge.load(args.network, args.device)
     openings = book_openings(args.openings, args.games, args.seed)
-    played = self_play(judge, openings, settings, threads)
-    different = played.packed[first_of_each(played.packed)]
+    played = self_play(judge, openings, settings, THREADS)
+    first = first_of_each(played.packed)
+    different = played.packed[first]
     level = level_positions(judge, different, args.level, args.others, args.seed)
     kept = shuffled(different[level], args.seed, None)
     write_list(out, kept)
@@ -97,10 +93,8 @@ def run(args: argparse.Namespace) -> int:
         "kept": len(kept),
     }
     if args.mistakes is not None:
-        wrong = played.packed[
-            mistakes(played, value_moves(judge, played.packed, threads, least=0.005), args.margin)
-        ]
-        wrong = shuffled(wrong[first_of_each(wrong)], args.seed, None)
+        rows = doubtful(judge, different, played.likeliest[first], args.margin, least=0.005)
+        wrong = shuffled(different[rows], args.seed, None)
         write_list(Path(args.mistakes), wrong)
         counts["mistakes"] = len(wrong)
     if args.json:

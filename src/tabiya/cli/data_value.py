@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tabiya.cli.common import print_json
-from tabiya.cli.lab_stages import need_torch
+from tabiya.cli.lab_stages import need_device, need_torch
 from tabiya.errors import UserError
 
 
@@ -34,8 +34,6 @@ def run(args: argparse.Namespace) -> int:
     import time
     from pathlib import Path
 
-    import torch
-
     from tabiya.data.labels import write_move_labels
     from tabiya.data.shards import ShardFolder
     from tabiya.minds.resnet.judge import Judge
@@ -46,8 +44,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"labels of moves are a .moves file, got --out {out}")
     if args.positions < 1 or not 0 <= args.least < 1:
         raise UserError("--positions must be at least 1, and --least lie between 0 and 1")
-    if args.device == "cuda" and not torch.cuda.is_available():
-        raise UserError("no CUDA device here: say --device cpu, or value where there is a GPU")
+    need_device(args.device, "value")
     packed = some_positions(ShardFolder.open(args.folder), args.positions, args.seed)
     judge = Judge.load(args.network, args.device)
     began = time.monotonic()

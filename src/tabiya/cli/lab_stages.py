@@ -63,6 +63,14 @@ def need_torch(whose: str) -> None:
         raise UserError(f"{whose} needs torch: install it with `pip install 'tabiya[train]'`") from None
 
 
+def need_device(name: str, doing: str) -> None:
+    """Refuse a GPU that is not there; `doing` is what would be done on it. Asked after `need_torch`."""
+    import torch
+
+    if name == "cuda" and not torch.cuda.is_available():
+        raise UserError(f"no CUDA device here: say --device cpu, or {doing} where there is a GPU")
+
+
 def plan_of(args: argparse.Namespace, cls: type[Plan]) -> Plan:
     """The settings that the arguments name; those of another experiment are refused."""
     from tabiya.learn.config import load_config

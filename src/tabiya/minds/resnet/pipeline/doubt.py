@@ -16,16 +16,16 @@ THREADS = os.cpu_count() or 1
 
 
 def doubtful(
-    judge: Judge, packed: NDArray[np.uint8], likeliest: NDArray[np.int16], margin: float
+    judge: Judge, packed: NDArray[np.uint8], likeliest: NDArray[np.int16], margin: float, least: float = 0.0
 ) -> NDArray[np.int64]:
     """Rows whose likeliest move (its slot among the legal ones) is worth `margin` less than the best.
 
-    Every position must have a legal move.
+    Every position must have a legal move. Moves less likely than `least` are not valued.
     """
     if not len(packed):
         return np.zeros(0, np.int64)
     seen = Played(packed, likeliest, np.zeros(len(packed), np.int64), [], [])
-    return mistakes(seen, value_moves(judge, packed, THREADS), margin)
+    return mistakes(seen, value_moves(judge, packed, THREADS, least=least), margin)
 
 
 def likeliest_moves(judge: Judge, packed: NDArray[np.uint8]) -> NDArray[np.int16]:
