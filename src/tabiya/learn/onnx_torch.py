@@ -3,9 +3,9 @@
 ONNX Runtime plays on the processor of whoever plays. To compare two files by
 thousands of games a GPU is needed, and the file itself should play there, with
 the weights as they are stored, not the network it once was in torch. The graphs
-of this project use two dozen operators; they are spelt out here, and any other
+of this project use some forty operators; they are spelt out here, and any other
 is refused by name. What looks like ONNX Runtime's session is enough of one for
-`OnnxNetwork`.
+`OnnxNetwork` and `OnnxTransformer`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,15 @@ from torch import Tensor
 
 from tabiya.errors import UserError
 
-_TYPES = {1: torch.float32, 2: torch.uint8, 3: torch.int8, 6: torch.int32, 7: torch.int64, 10: torch.float16}
+_TYPES = {
+    1: torch.float32,
+    2: torch.uint8,
+    3: torch.int8,
+    6: torch.int32,
+    7: torch.int64,
+    9: torch.bool,
+    10: torch.float16,
+}
 _NAMES = {1: "tensor(float)", 2: "tensor(uint8)"}
 
 
@@ -34,6 +42,13 @@ class Port:
     name: str
     type: str
     shape: list[int | str]
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What a file says of itself."""
+
+    custom_metadata_map: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -53,7 +68,9 @@ class TorchSession:
         self._device = torch.device(device)
         if self._device.type == "cuda" and not torch.cuda.is_available():
             raise UserError("no CUDA device here: use --device cpu, or run it where there is a GPU")
-        graph = onnx.load(str(path)).graph
+        model = onnx.load(str(path))
+        self._metadata = Metadata({each.key: each.value for each in model.metadata_props})
+        graph = model.graph
         self._known: dict[str, Tensor] = {
             each.name: self._placed(onnx.numpy_helper.to_array(each)) for each in graph.initializer
         }
@@ -74,6 +91,9 @@ class TorchSession:
 
     def get_outputs(self) -> list[Port]:
         return self._outputs
+
+    def get_modelmeta(self) -> Metadata:
+        return self._metadata
 
     @torch.inference_mode()
     def run(self, names: Sequence[str], feeds: dict[str, NDArray[Any]]) -> list[NDArray[Any]]:
@@ -100,7 +120,10 @@ class TorchSession:
         operator = _OPERATORS.get(node.operator)
         if operator is None:
             raise UserError(f"the operator {node.operator} of this file cannot be computed by torch here")
-        results = operator(node.attributes, *(values[name] if name else None for name in node.inputs))
+        given = [values[name] if name else None for name in node.inputs]
+        if node.operator in _TOGETHER:
+            given = _side_by_side(given)
+        results = operator(node.attributes, *given)
         if isinstance(results, Tensor):
             results = (results,)
         for name, result in zip(node.outputs, results, strict=True):
@@ -127,6 +150,15 @@ def _ports(described: Any) -> list[Port]:
         shape = [size.dim_param or size.dim_value for size in kind.shape.dim]
         ports.append(Port(each.name, _NAMES.get(kind.elem_type, str(kind.elem_type)), shape))
     return ports
+
+
+def _side_by_side(given: list[Tensor | None]) -> list[Tensor | None]:
+    """Operands on one device: whole numbers wait beside the processor, and may meet others on the device."""
+    devices = {each.device for each in given if each is not None}
+    if len(devices) < 2:
+        return given
+    device = next(each for each in devices if each.type != "cpu")
+    return [each if each is None else each.to(device) for each in given]
 
 
 def _list(tensor: Tensor) -> list[int]:
@@ -194,6 +226,46 @@ def _squeeze(_has: dict[str, Any], x: Tensor, axes: Tensor) -> Tensor:
     return x.squeeze(tuple(_list(axes)))
 
 
+def _sum(has: dict[str, Any], x: Tensor, axes: Tensor) -> Tensor:
+    return x.sum(dim=tuple(_list(axes)), keepdim=bool(has.get("keepdims", 1)))
+
+
+def _clip(_has: dict[str, Any], x: Tensor, least: Tensor | None = None, most: Tensor | None = None) -> Tensor:
+    return x.clamp(least, most)
+
+
+def _remainder(has: dict[str, Any], a: Tensor, b: Tensor) -> Tensor:
+    return torch.fmod(a, b) if has.get("fmod", 0) else torch.remainder(a, b)
+
+
+def _normalised(has: dict[str, Any], x: Tensor, scale: Tensor, shift: Tensor | None = None) -> Tensor:
+    axis = has.get("axis", -1) % x.ndim
+    return F.layer_norm(x, x.shape[axis:], scale, shift, has.get("epsilon", 1e-5))
+
+
+def _expand(_has: dict[str, Any], x: Tensor, shape: Tensor) -> Tensor:
+    return x.expand(torch.broadcast_shapes(x.shape, _list(shape)))
+
+
+def _constant(has: dict[str, Any], shape: Tensor) -> Tensor:
+    import onnx
+
+    value = torch.from_numpy(np.array(onnx.numpy_helper.to_array(has["value"]))) if "value" in has else None
+    return torch.zeros(_list(shape)) if value is None else value.expand(_list(shape)).clone()
+
+
+def _scatter(has: dict[str, Any], data: Tensor, places: Tensor, updates: Tensor) -> Tensor:
+    reduction = has.get("reduction", b"none")
+    if reduction not in (b"none", b"add"):
+        raise UserError(f"scattering by {reduction.decode()} cannot be computed by torch here")
+    axis = has.get("axis", 0)
+    return (
+        data.scatter_add(axis, places, updates)
+        if reduction == b"add"
+        else data.scatter(axis, places, updates)
+    )
+
+
 def _mean(has: dict[str, Any], x: Tensor) -> Tensor:
     return x.mean(dim=tuple(has["axes"]), keepdim=bool(has.get("keepdims", 1)))
 
@@ -205,20 +277,34 @@ def _flatten(has: dict[str, Any], x: Tensor) -> Tensor:
 
 _OPERATORS: dict[str, Callable[..., Tensor | tuple[Tensor, ...]]] = {
     "Add": lambda _, a, b: a + b,
+    "And": lambda _, a, b: a & b,
     "Cast": lambda has, x: x.to(_TYPES[has["to"]]),
+    "Clip": _clip,
     "Concat": lambda has, *parts: torch.cat(parts, dim=has["axis"]),
     "Constant": lambda has: has["value"],
+    "ConstantOfShape": _constant,
     "Conv": _conv,
     "Div": lambda _, a, b: a / b if a.is_floating_point() else a // b,
+    "Equal": lambda _, a, b: a == b,
+    "Erf": lambda _, x: x.erf(),
+    "Expand": _expand,
     "Flatten": _flatten,
     "Gather": _gather,
     "Gemm": _gemm,
+    "Greater": lambda _, a, b: a > b,
     "Identity": lambda _, x: x,
+    "LayerNormalization": _normalised,
+    "Log": lambda _, x: x.log(),
     "MatMul": lambda _, a, b: a @ b,
+    "Mod": _remainder,
     "Mul": lambda _, a, b: a * b,
+    "Not": lambda _, x: ~x,
+    "Pow": lambda _, a, b: torch.pow(a, b),
     "ReduceMean": _mean,
+    "ReduceSum": _sum,
     "Relu": lambda _, x: x.relu(),
     "Reshape": _reshape,
+    "ScatterElements": _scatter,
     "Shape": lambda _, x: torch.tensor(x.shape, dtype=torch.int64),
     "Sigmoid": lambda _, x: x.sigmoid(),
     "Slice": _slice,
@@ -228,4 +314,24 @@ _OPERATORS: dict[str, Callable[..., Tensor | tuple[Tensor, ...]]] = {
     "Sub": lambda _, a, b: a - b,
     "Transpose": lambda has, x: x.permute(*has["perm"]),
     "Unsqueeze": _unsqueeze,
+    "Where": lambda _, condition, a, b: torch.where(condition, a, b),
 }
+_TOGETHER = frozenset(
+    (
+        "Add",
+        "And",
+        "Clip",
+        "Concat",
+        "Div",
+        "Equal",
+        "Greater",
+        "MatMul",
+        "Mod",
+        "Mul",
+        "Pow",
+        "ScatterElements",
+        "Sub",
+        "Where",
+    )
+)
+"""What takes its operands from one place."""

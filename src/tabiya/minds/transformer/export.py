@@ -36,6 +36,7 @@ from tabiya.learn.half import store_half
 from tabiya.minds.transformer.attention import Cut
 from tabiya.minds.transformer.network import Transformer, parameter_count
 from tabiya.minds.transformer.onnx_inputs import INPUTS, METADATA, Inputs, first_inputs, plain_cuts
+from tabiya.minds.transformer.restored import restored
 from tabiya.minds.transformer.shape import MOVES, SLOTS, TransformerShape
 
 OPSET = 17
@@ -139,7 +140,12 @@ def export_network(
 
 
 def load_network(where: Path) -> tuple[Transformer, dict[str, Any], Path]:
-    """The averaged network of a checkpoint or of a run's newest one, its metadata, and the file."""
+    """The averaged network of a checkpoint or of a run's newest one, its metadata, and the file.
+
+    An ONNX file is restored; it has no metadata.
+    """
+    if where.suffix == ".onnx":
+        return restored(where), {}, where
     file = chosen_checkpoint(where)
     tensors, metadata = load_checkpoint(file)
     config = metadata.get("config")

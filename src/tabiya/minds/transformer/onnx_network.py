@@ -32,9 +32,10 @@ _BY_POSITION = ("tokens", "probability", "again", "rows", "attention")
 class OnnxTransformer:
     """One ONNX file, checked for the inputs and outputs that a transformer must have."""
 
-    def __init__(self, path: Path, threads: int = 2) -> None:
-        self.path = path
-        self.session = open_session("transformer", path, threads)
+    def __init__(self, path: Path, threads: int = 2, session: Any = None, batch: int = BATCH) -> None:
+        """`session` computes the file instead of ONNX Runtime, `batch` positions at most in one pass."""
+        self.path, self.batch = path, batch
+        self.session = session or open_session("transformer", path, threads)
         self.shape = _read_shape(self.session, path)
         self._wanted = {each.name for each in self.session.get_inputs()}
         self.heads = [each.name for each in self.session.get_outputs()]
@@ -56,13 +57,13 @@ class OnnxTransformer:
         every = self._plain | inputs
         count = max(len(every[name]) for name in _BY_POSITION)
         parts = []
-        for start in range(0, count, BATCH):
+        for start in range(0, count, self.batch):
             batch = {
-                name: value[start : start + BATCH] if name in _BY_POSITION and len(value) > 1 else value
+                name: value[start : start + self.batch] if name in _BY_POSITION and len(value) > 1 else value
                 for name, value in every.items()
                 if name in self._wanted
             }
-            parts.append(self._run(batch, heads, min(BATCH, count - start)))
+            parts.append(self._run(batch, heads, min(self.batch, count - start)))
         if not parts:
             raise ValueError("no positions to evaluate")
         return {head: np.concatenate([part[each] for part in parts]) for each, head in enumerate(heads)}

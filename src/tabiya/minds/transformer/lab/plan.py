@@ -121,6 +121,8 @@ class Measures(LabMeasures):
     """The same for shares of puzzles and moves."""
     threads: int = 2
     """Cores for a network's forward pass."""
+    device: Literal["cpu", "cuda"] = "cpu"
+    """What computes the networks: ONNX Runtime on the processor, or torch on a GPU, a hundred times as fast."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

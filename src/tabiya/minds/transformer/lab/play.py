@@ -1,4 +1,7 @@
-"""The second stage of `implicit`: questions and games, from the networks' files alone, without torch."""
+"""The second stage of `implicit`: questions and games, from the networks' files alone.
+
+Without torch, unless a GPU is to compute them (`measures.device`).
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,9 @@ from tabiya.minds.transformer.lab.questions import (
 )
 from tabiya.minds.transformer.lab.variants import BASE, Entrant, bases, entrants_of, names_of, variants_of
 from tabiya.minds.transformer.onnx_network import OnnxTransformer
+from tabiya.minds.transformer.player import TransformerPlayer
 from tabiya.minds.transformer.player import open_player as open_transformer
-from tabiya.player import OpenPlayer, PlayerName
+from tabiya.player import OpenPlayer, Player, PlayerName
 
 TWICE_PUZZLES = "puzzles-twice"
 
@@ -44,7 +48,7 @@ def play(lab: ImplicitLab, folder: LabFolder, others: OpenPlayer, progress: Prog
     entrants = [*(entrant for size in lab.sizes for entrant in entrants_of(lab, size)), *_twice(lab)]
     open_player = opener(
         {entrant.name: _player_name(entrant, folder, measures.threads) for entrant in entrants},
-        open_transformer,
+        partial(_open, device=measures.device),
         others,
     )
     _sit_exams(lab, folder, open_player, progress)
@@ -55,6 +59,23 @@ def play(lab: ImplicitLab, folder: LabFolder, others: OpenPlayer, progress: Prog
 def _player_name(entrant: Entrant, folder: LabFolder, threads: int) -> PlayerName:
     options = {"passes": str(entrant.passes), "threads": str(threads)}
     return PlayerName("transformer", str(folder.network(entrant.network)), options=options)
+
+
+def _open(name: PlayerName, device: str) -> Player:
+    """A network's player, with the network where it shall be computed."""
+    player = open_transformer(name)
+    if device != "cpu":
+        assert isinstance(player, TransformerPlayer)
+        player.network = _network(player.network.path, player.settings.threads, device)
+    return player
+
+
+def _network(path: Path, threads: int, device: str) -> OnnxTransformer:
+    if device == "cpu":
+        return OnnxTransformer(path, threads)
+    from tabiya.minds.transformer.on_device import open_on
+
+    return open_on(path, device)
 
 
 def _twice(lab: ImplicitLab) -> list[Entrant]:
@@ -132,7 +153,7 @@ def _questions(lab: ImplicitLab, kind: str, folder: LabFolder, open_player: Open
             questions = teachers_moves(measures.labels, measures.label_count, measures.seed)
 
         def ask_for_moves(name: str, meter: Meter) -> dict[str, Any]:
-            network = OnnxTransformer(folder.network(name), measures.threads)
+            network = _network(folder.network(name), measures.threads, measures.device)
             return ask_moves(questions, network, meter.advance)
 
         return len(questions), ask_for_moves
