@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +28,14 @@ from tabiya.learn.sidecar import write_sidecar  # noqa: E402
 def folder(tmp_path: Path) -> LabFolder:
     """With one network of two bytes."""
     made = LabFolder(tmp_path, ".nnue")
-    made.network("a").parent.mkdir()
-    made.network("a").write_bytes(b"xy")
-    write_sidecar(made.network("a"), kind="nnue", planes=0, parameters=1)
+    add_network(made, "a")
     return made
+
+
+def add_network(folder: LabFolder, name: str) -> None:
+    folder.network(name).parent.mkdir(exist_ok=True)
+    folder.network(name).write_bytes(b"xy")
+    write_sidecar(folder.network(name), kind="nnue", planes=0, parameters=1)
 
 
 def test_networks_are_trained_in_turn_until_one_does_not_come_to_its_end():
@@ -59,13 +64,55 @@ def test_only_networks_that_are_missing_are_trained_and_each_is_announced(folder
 
     def train_one(network: Network, minutes: float | None) -> bool:
         asked.append((network.name, minutes))
-        return network.name != "c"
+        if network.name == "c":
+            return False
+        add_network(folder, network.name)
+        return True
 
     assert train_missing(folder, every, train_one, say=said.append) == ["c", "d"]
     assert asked == [("b", None), ("c", None)]
     assert said == ["b: the second (3 of 4 left)", "c: a network (2 of 4 left)"]
-    assert train_missing(folder, every[1:2], train_one, minutes=0) == ["b"]
+    assert train_missing(folder, every[2:], train_one, minutes=0) == ["c", "d"]
     assert len(asked) == 2
+
+
+def test_what_another_process_is_at_is_left_to_it_until_it_is_killed(
+    folder: LabFolder,
+):
+    asked: list[str] = []
+    every = [Network("a"), Network("b"), Network("c")]
+
+    def train_one(network: Network, _minutes: float | None) -> bool:
+        asked.append(network.name)
+        add_network(folder, network.name)
+        return True
+
+    code = (
+        "import sys, time, pathlib; from tabiya.learn.lab.folder import LabFolder\n"
+        "with LabFolder(pathlib.Path(sys.argv[1])).claim('b') as mine:\n"
+        "    print(mine, flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-c", code, str(folder.path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "True\n"
+        assert train_missing(folder, every, train_one) == ["b"]
+        other.kill()
+    assert asked == ["c"]
+    assert train_missing(folder, every, train_one) == []
+    assert asked == ["c", "b"]
+
+
+def test_questions_that_another_process_puts_are_not_put_again(folder: LabFolder):
+    def questions() -> tuple[int, Ask]:
+        return 3, lambda name, _meter: {"asked": name}
+
+    with folder.claim("a.quiz") as mine:
+        assert mine
+        sit_exam(folder, "quiz", ["a"], {"count": 3}, questions, silent)
+        assert answers(folder, "a", ["quiz"]) == {}
+    sit_exam(folder, "quiz", ["a"], {"count": 3}, questions, silent)
+    assert answers(folder, "a", ["quiz"]) == {"quiz": {"asked": "a"}}
 
 
 def test_a_file_that_is_not_there_is_named_with_the_setting_that_asks_for_it(tmp_path: Path):

@@ -42,6 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser, name: str, stem: str | None =
     parser.add_argument(
         "--minutes", type=float, metavar="N", help="stop training after N minutes, to go on later"
     )
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="train and play in N processes side by side (1)"
+    )
 
 
 def add_place_arguments(parser: argparse.ArgumentParser, name: str, stem: str) -> None:
@@ -89,15 +92,54 @@ def run_stages(
     """The stage asked for, or all of them as far as they come; `suffix` is that of a network's file."""
     from tabiya.learn.lab.folder import LabFolder
 
+    if args.jobs < 1:
+        raise UserError(f"--jobs must be at least 1, got {args.jobs}")
     lab, folder = plan_of(args, plan), LabFolder(Path(args.out), suffix)
     outcome: dict[str, Any] = {}
     for stage in (args.stage,) if args.stage else _WAYS:
+        if stage in _HELPED and args.jobs > 1:
+            _side_by_side(args, stage, lab, folder, stages)
         outcome = _WAYS[stage](args, lab, folder, stages)
         if outcome.get("missing"):
             break
     if args.json:
         print_json(outcome)
     return 0
+
+
+def _side_by_side(
+    args: argparse.Namespace, stage: str, lab: Plan, folder: LabFolder, stages: Stages[Plan]
+) -> None:
+    """Let several processes do a stage, each what no other is at.
+
+    Whatever one of them leaves undone, because it failed or its time was over,
+    is found by the stage itself afterwards, which also says why it cannot be done.
+    """
+    import multiprocessing
+
+    context = multiprocessing.get_context("spawn")
+    helpers = [
+        context.Process(target=_HELPED[stage], args=(args, lab, folder, stages)) for _ in range(args.jobs)
+    ]
+    for helper in helpers:
+        helper.start()
+    for helper in helpers:
+        helper.join()
+
+
+def _help_train(args: argparse.Namespace, lab: Plan, folder: LabFolder, stages: Stages[Plan]) -> None:
+    with redirect_stdout(sys.stderr):
+        stages.train(lab, folder, args.minutes, say)
+
+
+def _help_play(args: argparse.Namespace, lab: Plan, folder: LabFolder, stages: Stages[Plan]) -> None:
+    from tabiya.learn.lab.games import silent
+    from tabiya.roster import open_player
+
+    stages.play(lab, folder, open_player, silent)
+
+
+_HELPED: dict[str, Callable[..., None]] = {"train": _help_train, "play": _help_play}
 
 
 def _train(args: argparse.Namespace, lab: Plan, folder: LabFolder, stages: Stages[Plan]) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class TorchSession:
         }
         self._inputs, self._outputs = _ports(graph.input), _ports(graph.output)
         self._nodes = [self._read(node) for node in graph.node]
-        self._plans: dict[tuple[str, ...], list[_Node]] = {}
+        self._plans: dict[tuple[str, ...], list[tuple[_Node, list[str]]]] = {}
         left = []
         with torch.inference_mode():
             for node in self._nodes:
@@ -101,18 +101,22 @@ class TorchSession:
         values = dict(self._known)
         values |= {name: torch.from_numpy(array).to(self._device) for name, array in feeds.items()}
         with torch.backends.cudnn.flags(enabled=True, benchmark=True, allow_tf32=False):
-            for node in self._plan(tuple(names)):
+            for node, spent in self._plan(tuple(names)):
                 self._compute(node, values)
+                for name in spent:
+                    del values[name]
         return [np.asarray(values[name].cpu().numpy()) for name in names]
 
-    def _plan(self, names: tuple[str, ...]) -> list[_Node]:
-        """The nodes that these outputs hang on, in order."""
+    def _plan(self, names: tuple[str, ...]) -> list[tuple[_Node, list[str]]]:
+        """The nodes that these outputs hang on, in order; with each, what nobody wants after it."""
         if names not in self._plans:
-            wanted, chosen = set(names), []
+            wanted = set(names)
+            chosen: list[tuple[_Node, list[str]]] = []
             for node in reversed(self._nodes):
                 if wanted.intersection(node.outputs):
-                    wanted.update(node.inputs)
-                    chosen.append(node)
+                    touched = {name for name in (*node.inputs, *node.outputs) if name}
+                    chosen.append((node, sorted(touched - wanted - self._known.keys())))
+                    wanted |= touched
             self._plans[names] = chosen[::-1]
         return self._plans[names]
 
@@ -244,7 +248,7 @@ def _normalised(has: dict[str, Any], x: Tensor, scale: Tensor, shift: Tensor | N
 
 
 def _expand(_has: dict[str, Any], x: Tensor, shape: Tensor) -> Tensor:
-    return x.expand(torch.broadcast_shapes(x.shape, _list(shape)))
+    return x * torch.ones(_list(shape), dtype=x.dtype, device=x.device)
 
 
 def _constant(has: dict[str, Any], shape: Tensor) -> Tensor:
@@ -316,22 +320,8 @@ _OPERATORS: dict[str, Callable[..., Tensor | tuple[Tensor, ...]]] = {
     "Unsqueeze": _unsqueeze,
     "Where": lambda _, condition, a, b: torch.where(condition, a, b),
 }
-_TOGETHER = frozenset(
-    (
-        "Add",
-        "And",
-        "Clip",
-        "Concat",
-        "Div",
-        "Equal",
-        "Greater",
-        "MatMul",
-        "Mod",
-        "Mul",
-        "Pow",
-        "ScatterElements",
-        "Sub",
-        "Where",
-    )
+_TOGETHER = (
+    *("Add", "And", "Clip", "Concat", "Div", "Equal", "Greater", "MatMul"),
+    *("Mod", "Mul", "Pow", "ScatterElements", "Sub", "Where"),
 )
 """What takes its operands from one place."""

@@ -142,6 +142,32 @@ def test_from_files_to_answers_where_training_has_no_chess_library_and_playing_n
     assert (out / "report.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_two_processes_side_by_side_do_what_one_would(data: Path, capsys: pytest.CaptureFixture[str]):
+    file = config(data, "flipped", sizes=ONE_SIZE)
+    for jobs in ("1", "2"):
+        words = [
+            "lab",
+            "implicit",
+            "--config",
+            str(file),
+            "--out",
+            str(data / jobs),
+            "--jobs",
+            jobs,
+            "--json",
+        ]
+        assert main(words) == 0
+        capsys.readouterr()
+    alone, together = (json.loads((data / jobs / "report.json").read_text()) for jobs in ("1", "2"))
+    assert together["games"] == alone["games"] > 0
+    for one, other in zip(alone["rows"], together["rows"], strict=True):
+        assert one["name"] == other["name"]
+        # Up to rounding: a process of its own may add up in another order.
+        assert one["validation"] == pytest.approx(other["validation"], rel=1e-3, abs=1e-3)
+    assert main(["lab", "implicit", "--config", str(file), "--out", str(data / "0"), "--jobs", "0"]) == 2
+    assert "--jobs must be at least 1, got 0" in capsys.readouterr().err
+
+
 def test_every_switch_is_trained_and_differs_from_the_base_in_itself_alone(data: Path):
     lab, folder = lab_of(data, sizes=ONE_SIZE), LabFolder(data / "out")
     assert train(lab, folder) == []

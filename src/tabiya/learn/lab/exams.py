@@ -28,7 +28,7 @@ def sit_exam(
     questions: Callable[[], tuple[int, Ask]],
     progress: Progress,
 ) -> None:
-    """Put an exam to every network that has not answered it yet.
+    """Put an exam to every network that has not answered it yet and is not being asked by another process.
 
     `questions` are read only if somebody is asked: how many positions they have, and how they are put.
     """
@@ -37,8 +37,11 @@ def sit_exam(
         return
     positions, ask = questions()
     for name in missing:
-        with progress(f"{kind}: {name}", positions) as meter:
-            answer(folder, name, kind, settings, partial(ask, name, meter))
+        with folder.claim(f"{name}.{kind}") as mine:
+            if not mine or not unanswered(folder, kind, [name], settings):
+                continue
+            with progress(f"{kind}: {name}", positions) as meter:
+                answer(folder, name, kind, settings, partial(ask, name, meter))
 
 
 def drawn_settings(files: Iterable[Path], count: int, seed: int) -> dict[str, Any]:

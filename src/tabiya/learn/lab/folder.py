@@ -6,6 +6,7 @@
     play.json         the settings of the games, and the checksums of the networks that play
     games/PART/       the games, kept by the arena
     exams/            NAME.KIND.json: what a network answered puzzles and other questions
+    claims/           who is at what just now, where several processes work side by side
     report.json .md .png
 
 `lab.json` and `networks/` are all that has to travel from the machine that
@@ -14,8 +15,10 @@ trains to the one that plays.
 
 from __future__ import annotations
 
+import fcntl
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -49,6 +52,22 @@ class LabFolder:
 
     def exam(self, name: str, kind: str) -> Path:
         return self.path / "exams" / f"{name}.{kind}.json"
+
+    @contextmanager
+    def claim(self, what: str) -> Iterator[bool]:
+        """Whether this process is the one that does it; what another one is at is left to it.
+
+        A claim ends with its process, however that ends.
+        """
+        path = self.path / "claims" / f"{what}.lock"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
 
     def report(self, suffix: str) -> Path:
         return self.path / f"report{suffix}"

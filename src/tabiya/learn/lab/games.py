@@ -1,7 +1,7 @@
 """The games of an experiment: parts of a plan, each in a folder of its own under `games/`.
 
-Each part is kept and resumed by the arena; a rating list is fitted later to
-all their games together. The networks go by their short names, so that a
+Each part is kept and resumed by the arena, and left to whichever process is at
+it; a rating list is fitted later to all their games together. The networks go by their short names, so that a
 folder that was moved goes on all the same.
 """
 
@@ -69,10 +69,12 @@ class LabGames:
 
     def together(self, one: str, other: str, games: int, identity: Mapping[str, str], meter: Meter) -> None:
         """Two players that answer many positions at once, all their games side by side."""
-        watch = _Watch(meter)
-        folder = self.folder.games(f"{one}--{other}")
+        part = f"{one}--{other}"
         plan = self._plan([one, other], games, Pace())
-        run_mass_match(plan, folder, self.open_player, identity=identity, watch=watch)
+        with self.folder.claim(part) as mine:
+            if mine:
+                folder, watch = self.folder.games(part), _Watch(meter)
+                run_mass_match(plan, folder, self.open_player, identity=identity, watch=watch)
 
     def with_anchors(self, names: Sequence[str], pace: Pace, progress: Progress) -> None:
         """Each anchor against the anchors before it and every network, game after game."""
@@ -89,7 +91,10 @@ class LabGames:
         """Everyone against everyone, or the first against the field; `games` for each pairing."""
         refuse_small_book(self._book, games)
         plan = self._plan(players, games, pace)
-        run_tournament(plan, self.folder.games(part), self.open_player, form=form, watch=_Watch(meter))
+        with self.folder.claim(part) as mine:
+            if mine:
+                folder, watch = self.folder.games(part), _Watch(meter)
+                run_tournament(plan, folder, self.open_player, form=form, watch=watch)
 
     def _plan(self, players: Sequence[str], games: int, pace: Pace) -> Plan:
         adjudication = Adjudication(max_moves=self.measures.max_moves, resign_score=self.resign_score)

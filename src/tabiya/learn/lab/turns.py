@@ -32,18 +32,20 @@ def train_missing(
     minutes: float | None = None,
     say: Say = lambda _text: None,
 ) -> list[str]:
-    """Train each network that the folder lacks.
+    """Train each network that the folder lacks and that no other process is training.
 
     `train_one` is told the minutes left and says whether it came to its end.
-    What comes back are the names still missing when the minutes are over.
+    What comes back are the names still missing then.
     """
     waiting = {variant.name: variant for variant in folder.lacking(variants)}
 
     def train(name: str, left: float | None) -> bool:
-        say(f"{name}: {waiting[name].title} ({len(waiting)} of {len(variants)} left)")
-        done = train_one(waiting[name], left)
-        if done:
-            del waiting[name]
-        return done
+        with folder.claim(name) as mine:
+            if not mine or folder.has_network(name):
+                return True
+            lacking = len(folder.lacking(variants))
+            say(f"{name}: {waiting[name].title} ({lacking} of {len(variants)} left)")
+            return train_one(waiting[name], left)
 
-    return train_in_turn(list(waiting), train, minutes)
+    train_in_turn(list(waiting), train, minutes)
+    return [variant.name for variant in folder.lacking(variants)]

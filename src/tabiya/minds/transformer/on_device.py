@@ -7,7 +7,7 @@ from pathlib import Path
 from tabiya.learn.onnx_torch import TorchSession
 from tabiya.minds.transformer.onnx_network import OnnxTransformer
 
-BATCH = 1024
+BATCH = 512
 """The most positions in one forward pass there."""
 
 

@@ -1,4 +1,4 @@
-"""A network out of its ONNX file, in torch again: what interferes inside a network needs hooks, a file has none.
+"""A network out of its ONNX file, in torch again: what interferes inside needs hooks, and a file has none.
 
 Most weights keep their names in a file. The exporter turns a linear layer's
 over and names them after nothing, but the product they belong to is called

@@ -122,7 +122,7 @@ class Measures(LabMeasures):
     threads: int = 2
     """Cores for a network's forward pass."""
     device: Literal["cpu", "cuda"] = "cpu"
-    """What computes the networks: ONNX Runtime on the processor, or torch on a GPU, a hundred times as fast."""
+    """What computes the networks: ONNX Runtime on the processor, or torch on a GPU."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
