@@ -13,6 +13,7 @@ VERBS: dict[str, str] = {
     "onnx": "a run's checkpoint as a network that plays without torch",
     "int8": "a network in eight bits",
     "check": "size, latency, agreement with another network, Elo difference",
+    "checkpoint": "a network's file as a checkpoint to go on learning from",
     "duel": "thousands of games between two networks, on a GPU",
 }
 

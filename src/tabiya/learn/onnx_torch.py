@@ -86,6 +86,11 @@ class TorchSession:
                     left.append(node)
         self._nodes = left
 
+    @property
+    def constants(self) -> dict[str, Tensor]:
+        """Whatever does not depend on the inputs, by its name in the file."""
+        return self._known
+
     def get_inputs(self) -> list[Port]:
         return self._inputs
 

@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
 
 from tabiya import _core  # noqa: E402
+from tabiya.cli import main  # noqa: E402
 from tabiya.errors import UserError  # noqa: E402
 from tabiya.minds.transformer.attention import Cut  # noqa: E402
 from tabiya.minds.transformer.export import export_onnx, load_network  # noqa: E402
@@ -90,6 +91,16 @@ def test_the_shipped_network_is_restored():
     wanted = theirs.run(inputs, theirs.heads)
     for head, found in zip(theirs.heads, answers_of(network, inputs), strict=True):
         np.testing.assert_allclose(found, wanted[head], atol=1e-3)
+
+
+def test_a_checkpoint_of_a_file_is_a_checkpoint_of_its_network(tmp_path: Path, capsys):
+    path, out = exported(tmp_path, half=True), tmp_path / "start.safetensors"
+    assert main(["export", "checkpoint", str(path), "--out", str(out)]) == 0
+    assert "for start_from in a run's config" in capsys.readouterr().out
+    network, metadata, file = load_network(out)
+    assert (metadata["step"], file) == (0, out)
+    for name, tensor in restored(path).state_dict().items():
+        assert torch.equal(network.state_dict()[name], tensor)
 
 
 def test_what_cannot_be_restored_is_one_sentence(tmp_path: Path):
