@@ -90,7 +90,9 @@ def test_padding_and_other_kernels_change_nothing_but_rounding(variant: str, way
 
 KERNEL = """
 import torch
-from tabiya.minds.transformer.kernel import board_attention
+from tabiya.minds.transformer import kernel
+kernel.WHOLE_BACKWARD = WHOLE
+board_attention = kernel.board_attention
 torch.manual_seed(0)
 qkv = torch.randn(3, 85, 3, 2, 16, requires_grad=True)
 bias = torch.randn(2, 85, 85, requires_grad=True)
@@ -114,7 +116,14 @@ print(float((plain - fused).abs().max()) + float(not plain.any()))
 """
 
 
-@pytest.mark.parametrize("program", [KERNEL, PRODUCT], ids=["attention", "product"])
+KERNELS = {
+    "attention": KERNEL.replace("= WHOLE", "= False"),
+    "attention, back at once": KERNEL.replace("= WHOLE", "= True"),
+    "product": PRODUCT,
+}
+
+
+@pytest.mark.parametrize("program", KERNELS.values(), ids=KERNELS)
 def test_the_kernels_give_what_plain_torch_gives(program: str):
     pytest.importorskip("triton")
     # In a process of its own: Triton decides when it is first imported whether it interprets.
