@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabiya.cli.common import print_json
+from tabiya.cli.lab_stages import need_torch
 from tabiya.errors import UserError
 
 if TYPE_CHECKING:
@@ -32,10 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
-        import torch  # noqa: F401 - asked for first, so that its absence is one sentence
-    except ImportError:
-        raise UserError("a checkpoint needs torch: install it with `pip install 'tabiya[train]'`") from None
+    need_torch("a checkpoint")
     from tabiya.cli.export_files import manifest_of, open_network
     from tabiya.learn.checkpoint import save_checkpoint, state_tensors
     from tabiya.learn.parameters import parameter_count

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tabiya.cli.common import print_json
+from tabiya.cli.lab_stages import need_torch
 from tabiya.errors import UserError
 
 
@@ -30,10 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
-        import torch  # noqa: F401 - asked for first, so that its absence is one sentence
-    except ImportError:
-        raise UserError("a duel needs torch: install it with `pip install 'tabiya[train]'`") from None
+    need_torch("a duel")
     from tabiya.arena.provenance import provenance
     from tabiya.cli.export_check import described, play_match
     from tabiya.cli.export_files import open_network

@@ -9,6 +9,7 @@ from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from tabiya.cli.common import print_json, progress
+from tabiya.cli.lab_stages import need_torch
 from tabiya.errors import UserError
 
 if TYPE_CHECKING:
@@ -58,10 +59,7 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"--{option.replace('_', '-')} is for --remote USER@HOST")
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UserError("a pipeline is one process: torchrun is for `tabiya train`")
-    try:
-        import torch  # noqa: F401 - asked for first, so that its absence is one sentence
-    except ImportError:
-        raise UserError("training needs torch: install it with `pip install 'tabiya[train]'`") from None
+    need_torch("training")
     if args.phase == "campaign":
         return _campaign(args)
     from tabiya.minds.resnet.pipeline.config import read_pipeline

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tabiya.cli.common import print_json
+from tabiya.cli.lab_stages import need_torch
 from tabiya.errors import UserError
 
 TRAINERS = {
@@ -35,10 +36,7 @@ def run(args: argparse.Namespace) -> int:
 
     path = Path(args.config)
     module = TRAINERS[_mind(path)]
-    try:
-        import torch  # noqa: F401 - asked for first, so that its absence is one sentence
-    except ImportError:
-        raise UserError("training needs torch: install it with `pip install 'tabiya[train]'`") from None
+    need_torch("training")
     trainer = importlib.import_module(module)
     if args.speed:
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:

@@ -8,9 +8,11 @@ a file stores its weights, they come back as they are computed with.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
 from torch import Tensor
 
 from tabiya.errors import UserError
@@ -40,21 +42,30 @@ class Contents:
 
 def read_contents(path: Path) -> Contents:
     """A file's contents; one that is missing or damaged is refused with a sentence."""
-    import onnx
-
+    if not path.is_file():
+        raise UserError(f"no file {path}")
     try:
-        graph = onnx.load(str(path)).graph
-    except FileNotFoundError:
-        raise UserError(f"no file {path}") from None
+        session = TorchSession(path, "cpu")
+    except UserError:
+        raise
     except Exception:  # protobuf's errors have no common kind, and tell a user nothing
         raise UserError(f"{path} is no ONNX network, or a damaged one") from None
-    session = TorchSession(path, "cpu")
     known = session.constants
     layers = []
-    for node in graph.node:
-        given = [known[name] for name in node.input if name.startswith(_NAMELESS) and name in known]
+    for node in session.nodes:
+        given = [known[name] for name in node.inputs if name.startswith(_NAMELESS) and name in known]
         if given:
             parts = node.name.strip("/").split("/")[:-1]
-            layers.append(Layer(".".join(parts), node.op_type, tuple(given)))
+            layers.append(Layer(".".join(parts), node.operator, tuple(given)))
     named = {name: tensor for name, tensor in known.items() if not name.startswith(_NAMELESS)}
     return Contents(named, layers, session.get_modelmeta().custom_metadata_map)
+
+
+@torch.no_grad()
+def give_back(parameters: Iterable[tuple[str, Tensor]], weights: Mapping[str, Tensor], path: Path) -> None:
+    """Fill a network's named parameters with the weights of a file; one that it lacks is named."""
+    for name, parameter in parameters:
+        found = weights.get(name)
+        if found is None or found.shape != parameter.shape:
+            raise UserError(f"{path} cannot be restored: it does not give back {name}")
+        parameter.copy_(found)

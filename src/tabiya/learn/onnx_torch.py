@@ -52,7 +52,10 @@ class Metadata:
 
 
 @dataclass(frozen=True)
-class _Node:
+class Node:
+    """An operator of a file, and the names of what it takes and gives."""
+
+    name: str
     operator: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -76,7 +79,7 @@ class TorchSession:
         }
         self._inputs, self._outputs = _ports(graph.input), _ports(graph.output)
         self._nodes = [self._read(node) for node in graph.node]
-        self._plans: dict[tuple[str, ...], list[tuple[_Node, list[str]]]] = {}
+        self._plans: dict[tuple[str, ...], list[tuple[Node, list[str]]]] = {}
         left = []
         with torch.inference_mode():
             for node in self._nodes:
@@ -90,6 +93,11 @@ class TorchSession:
     def constants(self) -> dict[str, Tensor]:
         """Whatever does not depend on the inputs, by its name in the file."""
         return self._known
+
+    @property
+    def nodes(self) -> list[Node]:
+        """What depends on the inputs, in the order in which it is computed."""
+        return self._nodes
 
     def get_inputs(self) -> list[Port]:
         return self._inputs
@@ -112,11 +120,11 @@ class TorchSession:
                     del values[name]
         return [np.asarray(values[name].cpu().numpy()) for name in names]
 
-    def _plan(self, names: tuple[str, ...]) -> list[tuple[_Node, list[str]]]:
+    def _plan(self, names: tuple[str, ...]) -> list[tuple[Node, list[str]]]:
         """The nodes that these outputs hang on, in order; with each, what nobody wants after it."""
         if names not in self._plans:
             wanted = set(names)
-            chosen: list[tuple[_Node, list[str]]] = []
+            chosen: list[tuple[Node, list[str]]] = []
             for node in reversed(self._nodes):
                 if wanted.intersection(node.outputs):
                     touched = {name for name in (*node.inputs, *node.outputs) if name}
@@ -125,7 +133,7 @@ class TorchSession:
             self._plans[names] = chosen[::-1]
         return self._plans[names]
 
-    def _compute(self, node: _Node, values: dict[str, Tensor]) -> None:
+    def _compute(self, node: Node, values: dict[str, Tensor]) -> None:
         operator = _OPERATORS.get(node.operator)
         if operator is None:
             raise UserError(f"the operator {node.operator} of this file cannot be computed by torch here")
@@ -138,13 +146,13 @@ class TorchSession:
         for name, result in zip(node.outputs, results, strict=True):
             values[name] = result
 
-    def _read(self, node: Any) -> _Node:
+    def _read(self, node: Any) -> Node:
         import onnx
 
         attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
         if node.op_type == "Constant":
             attributes["value"] = self._placed(onnx.numpy_helper.to_array(attributes["value"]))
-        return _Node(node.op_type, tuple(node.input), tuple(node.output), attributes)
+        return Node(node.name, node.op_type, tuple(node.input), tuple(node.output), attributes)
 
     def _placed(self, array: NDArray[Any]) -> Tensor:
         """Numbers on the device; shapes and places, which are whole numbers, beside the processor."""

@@ -17,9 +17,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from tabiya.board.planes import CLOCK_PLANE, CLOCK_SCALE, encode
 from tabiya.errors import UserError
-from tabiya.learn.onnx_layers import read_contents
+from tabiya.learn.onnx_layers import give_back, read_contents
+from tabiya.learn.planes import planes_of
 from tabiya.minds.resnet.network import ResNet, ResNetShape
 
 BATCH = 256
@@ -31,21 +31,16 @@ def restored(path: Path, shape: ResNetShape, packed: NDArray[np.uint8]) -> ResNe
     network = ResNet(shape).eval()
     folded = {layer.name: layer.constants for layer in contents.layers if layer.operator == "Conv"}
     weights = dict(contents.named)
-    for name, norm in norms(network).items():
+    every = norms(network)
+    for name, norm in every.items():
         if name not in folded or folded[name][-1].shape != norm.bias.shape:
             raise UserError(f"{path} cannot be restored: it does not give back {name}")
         weights[f"{name}.weight"], shift = folded[name]
         ones = torch.ones_like(shift)
         _set(norm, mean=0 * ones, spread=ones - norm.eps, shift=shift)
-    within = {id(value) for norm in norms(network).values() for value in norm.parameters()}
-    with torch.no_grad():
-        for name, parameter in network.named_parameters():
-            if id(parameter) in within:
-                continue
-            found = weights.get(name)
-            if found is None or found.shape != parameter.shape:
-                raise UserError(f"{path} cannot be restored: it does not give back {name}")
-            parameter.copy_(found)
+    within = {id(value) for norm in every.values() for value in norm.parameters()}
+    rest = [(name, each) for name, each in network.named_parameters() if id(each) not in within]
+    give_back(rest, weights, path)
     _normalise(network, packed)
     return network
 
@@ -81,9 +76,7 @@ def _normalise(network: ResNet, packed: NDArray[np.uint8]) -> None:
     seen: dict[str, _Seen] = {name: _Seen() for name in every}
     hooks = [norm.register_forward_pre_hook(seen[name]) for name, norm in every.items()]
     for start in range(0, len(packed), BATCH):
-        planes = torch.from_numpy(encode(packed[start : start + BATCH], network.shape.planes)).float()
-        planes[:, CLOCK_PLANE] /= CLOCK_SCALE
-        network(planes)
+        network(planes_of(torch.from_numpy(packed[start : start + BATCH]), network.shape.planes, None))
     for hook in hooks:
         hook.remove()
     for name, norm in every.items():

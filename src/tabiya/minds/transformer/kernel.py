@@ -22,7 +22,7 @@ import triton.language as tl
 from torch import Tensor, library
 
 from tabiya.errors import UserError
-from tabiya.minds.transformer.whole_kernel import REST, whole_backward
+from tabiya.minds.transformer.whole_kernel import MOST, REST, whole_backward
 
 
 class Launch(NamedTuple):
@@ -37,9 +37,6 @@ class Launch(NamedTuple):
     """Programs among which the boards of a batch are shared, for each head and part of the rows."""
 
 
-MOST = 64
-"""Rows at the other end of attention that are taken at once; the rest is taken beside them, so that 85
-rows are computed as 96 and not as 128."""
 FORWARD = Launch(part=32, warps=2, stages=2, programs=32)
 QUERIES = Launch(part=64, warps=4, stages=3, programs=64)
 KEYS = Launch(part=64, warps=4, stages=3, programs=64)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tabiya.errors import UserError
 from tabiya.learn.config import config_from_dict
-from tabiya.learn.onnx_layers import Contents, read_contents
+from tabiya.learn.onnx_layers import Contents, give_back, read_contents
 from tabiya.minds.transformer.network import Transformer
 from tabiya.minds.transformer.onnx_inputs import METADATA
 from tabiya.minds.transformer.shape import TransformerShape
@@ -29,13 +29,8 @@ def restored(path: Path) -> Transformer:
     if METADATA not in contents.metadata:
         raise UserError(f"{path} is no transformer of tabiya: it does not say what its tokens mean")
     shape = config_from_dict(json.loads(contents.metadata[METADATA]), TransformerShape, str(path))
-    network, weights = Transformer(shape), _weights(contents)
-    with torch.no_grad():
-        for name, parameter in network.named_parameters():
-            found = weights.get(name)
-            if found is None or found.shape != parameter.shape:
-                raise UserError(f"{path} cannot be restored: it does not give back {name}")
-            parameter.copy_(found)
+    network = Transformer(shape)
+    give_back(network.named_parameters(), _weights(contents), path)
     return network.eval()
 
 
