@@ -71,6 +71,7 @@ def test_a_book_with_fewer_openings_than_pairs_is_mentioned(capsys: pytest.Captu
         (["random", "random", "--games", "ten"], "--games"),
         (["random", "random", "--tc", "soon"], "a time control reads"),
         (["random", "random", "--tc", "10", "--movetime", "5"], "exclude each other"),
+        (["random", "random", "--movetime", "0.1"], "milliseconds, at least 1; 0.1 is less"),
         (["random", "random", "--nodes", "0"], "nodes must be at least 1"),
         (["random", "random", "--depth", "-1"], "depth must be at least 1"),
         (["random", "random", "--movetime", "-1"], "movetime must not be negative"),

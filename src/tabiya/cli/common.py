@@ -58,6 +58,8 @@ def limit_from(args: argparse.Namespace, default: Limit | None = None) -> Limit:
     """The limit that --movetime, --nodes and --depth spell out; `default` if none is given."""
     if args.movetime is None and args.nodes is None and args.depth is None:
         return default or Limit(movetime=1.0)
+    if args.movetime is not None and 0 <= args.movetime < 1:
+        raise UserError(f"--movetime counts milliseconds, at least 1; {args.movetime:g} is less")
     try:
         return Limit(
             movetime=None if args.movetime is None else args.movetime / 1000,

@@ -22,7 +22,6 @@ import triton.language as tl
 from torch import Tensor, library
 
 from tabiya.errors import UserError
-from tabiya.minds.transformer.whole_kernel import MOST, REST, whole_backward
 
 
 class Launch(NamedTuple):
@@ -37,11 +36,12 @@ class Launch(NamedTuple):
     """Programs among which the boards of a batch are shared, for each head and part of the rows."""
 
 
+MOST = 64
+"""Rows at the other end of attention that are taken at once; the rest is taken beside them, so that 85
+rows are computed as 96 and not as 128."""
 FORWARD = Launch(part=32, warps=2, stages=2, programs=32)
 QUERIES = Launch(part=64, warps=4, stages=3, programs=64)
 KEYS = Launch(part=64, warps=4, stages=3, programs=64)
-WHOLE_BACKWARD = False
-"""Whether up to 96 rows go back by one kernel (`whole_kernel.py`) instead of two."""
 
 
 @triton.jit
@@ -245,12 +245,10 @@ def _(qkv: Tensor, bias: Tensor, scale: float) -> tuple[Tensor, Tensor]:
 
 @library.custom_op("tabiya::board_attention_backward", mutates_args=())
 def _board_attention_backward(
-    given: Tensor, qkv: Tensor, bias: Tensor, lse: Tensor, out: Tensor, scale: float
+    given: Tensor, qkv: Tensor, bias: Tensor, lse: Tensor, scale: float
 ) -> tuple[Tensor, Tensor]:
     boards, rows, _, heads, _ = qkv.shape
     qkv, bias, given = qkv.contiguous(), bias.contiguous(), given.to(qkv.dtype).contiguous()
-    if WHOLE_BACKWARD and rows <= MOST + REST:
-        return whole_backward(given, qkv, bias, lse, out.contiguous(), scale)
     grad = torch.empty_like(qkv)
     grid, sizes = _divide(qkv, QUERIES)
     parts = torch.empty(grid[1], heads, rows, rows, dtype=torch.float32, device=qkv.device)
@@ -262,20 +260,18 @@ def _board_attention_backward(
 
 
 @_board_attention_backward.register_fake
-def _(
-    given: Tensor, qkv: Tensor, bias: Tensor, lse: Tensor, out: Tensor, scale: float
-) -> tuple[Tensor, Tensor]:
+def _(given: Tensor, qkv: Tensor, bias: Tensor, lse: Tensor, scale: float) -> tuple[Tensor, Tensor]:
     return qkv.new_empty(qkv.shape), torch.empty_like(bias, dtype=torch.float32)
 
 
 def _keep(ctx: Any, inputs: tuple[Tensor, Tensor, float], output: tuple[Tensor, Tensor]) -> None:
     qkv, bias, ctx.scale = inputs
-    ctx.save_for_backward(qkv, bias, *output)
+    ctx.save_for_backward(qkv, bias, output[1])
 
 
 def _differentiate(ctx: Any, given: Tensor, _lse: Tensor) -> tuple[Tensor, Tensor, None]:
-    qkv, bias, out, lse = ctx.saved_tensors
-    grad, bias_grad = _board_attention_backward(given, qkv, bias, lse, out, ctx.scale)
+    qkv, bias, lse = ctx.saved_tensors
+    grad, bias_grad = _board_attention_backward(given, qkv, bias, lse, ctx.scale)
     return grad, bias_grad.to(bias.dtype), None
 
 
