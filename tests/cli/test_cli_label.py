@@ -142,3 +142,23 @@ def test_curates_mistakes_are_one_sentence_each(
     assert "ends in" in refused(capsys, "curate", source, "--out", str(tmp_path / "h.pdf"))
     assert "give them with --labels" in refused(capsys, "curate", str(tmp_path), *out, "--gap", "0.1")
     assert not (tmp_path / "h.fen").exists()
+
+
+def test_choices_make_a_folder_that_goes_on(
+    tmp_path: Path, teacher: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "games.pgn").write_text('[Event "x"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 *\n')
+    games, out = str(tmp_path / "games"), str(tmp_path / "choices")
+    assert main(["data", "extract", str(tmp_path / "games.pgn"), "--out", games]) == 0
+    capsys.readouterr()
+    words = ["data", "choose", games, "--teacher", teacher, "--out", out, "--nodes", "2000"]
+    assert main([*words, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    # A million are drawn, and there are six: each of them once.
+    assert report["positions"] == 6
+    assert main(words) == 0
+    assert f"{out}: 6 moves chosen by Fake Teacher 1" in capsys.readouterr().out
+    assert "was begun with limit" in refused(capsys, *words[1:-1], "3000")
+    assert "no manifest.json" in refused(
+        capsys, "choose", str(tmp_path / "gone"), "--teacher", teacher, "--out", out
+    )

@@ -55,6 +55,7 @@ ONLY_READ = {
     "tabiya promote": "needs a training run and hours of games",
     "tabiya export": "needs a training run or thousands of games",
     "tabiya data label": "needs a teacher engine",
+    "tabiya data choose": "needs a teacher engine",
     "tabiya data forcing": "needs a teacher engine",
     "tabiya data selfplay": "needs a training run; tests/minds/resnet/test_selfplay.py runs it",
     "tabiya data join": "needs labels",

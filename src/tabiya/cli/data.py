@@ -12,6 +12,7 @@ __all__ = ["add_arguments", "run"]
 VERBS: dict[str, str] = {
     "extract": "games (PGN, also compressed) to shards of positions",
     "label": "positions or games to labels by a UCI engine, resumable",
+    "choose": "positions of games and beside them to a UCI engine's own moves, resumable",
     "value": "positions of games to move labels by a network's own value of every successor",
     "selfplay": "a network's games against itself to a list of positions for a teacher",
     "join": "several files of move labels as one to train on",

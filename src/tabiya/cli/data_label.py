@@ -16,12 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="an extracted folder, games (.pgn), positions (.fen, .epd) or move labels (.moves, .tsv); "
         "files may be compressed",
     )
-    parser.add_argument(
-        "--teacher",
-        default="stockfish",
-        metavar="CMD",
-        help="a UCI engine, with arguments if it takes any (stockfish)",
-    )
+    add_engine_arguments(parser)
     add_limit_arguments(parser)
     parser.add_argument("--all-moves", action="store_true", help="score every legal move, not the position")
     parser.add_argument(
@@ -29,20 +24,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="move labels: look for the best move again, by --nodes or --depth",
     )
+    add_on_argument(parser)
+    parser.add_argument("--out", metavar="DIR", help="where labels go (the folder's labels/, else here)")
+    parser.add_argument("--max", type=int, metavar="N", help="label only the first N positions")
+    parser.add_argument("--json", action="store_true", help="print the counts as JSON")
+
+
+def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which engine teaches, how it is set up, and how many of it are at work."""
+    parser.add_argument(
+        "--teacher",
+        default="stockfish",
+        metavar="CMD",
+        help="a UCI engine, with arguments if it takes any (stockfish)",
+    )
+    parser.add_argument("--hash", type=int, metavar="MB", help="the teacher's Hash option")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="a UCI option of the teacher"
+    )
     parser.add_argument(
         "--workers",
         type=int,
         metavar="N",
         help="teachers at work at once (1, on a cluster one a core)",
     )
-    add_on_argument(parser)
-    parser.add_argument("--out", metavar="DIR", help="where labels go (the folder's labels/, else here)")
-    parser.add_argument("--max", type=int, metavar="N", help="label only the first N positions")
-    parser.add_argument("--hash", type=int, metavar="MB", help="the teacher's Hash option")
-    parser.add_argument(
-        "--option", action="append", default=[], metavar="NAME=VALUE", help="a UCI option of the teacher"
-    )
-    parser.add_argument("--json", action="store_true", help="print the counts as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     teaching = Teaching(
         command=command,
         arguments=tuple(arguments),
-        options=_options(args),
+        options=engine_options(args),
         depth=5 if unlimited else args.depth,
         nodes=args.nodes,
         movetime=None if args.movetime is None else args.movetime / 1000,
@@ -108,7 +113,8 @@ def engine_words(command: str) -> list[str]:
     return words
 
 
-def _options(args: argparse.Namespace) -> dict[str, str]:
+def engine_options(args: argparse.Namespace) -> dict[str, str]:
+    """What --hash and --option say."""
     options = {} if args.hash is None else {"Hash": str(args.hash)}
     for text in args.option:
         name, equals, value = text.partition("=")

@@ -20,12 +20,12 @@ import numpy as np
 
 from tabiya import _core
 from tabiya.data.labels import read_value_labels
-from tabiya.data.shards import RECORD
+from tabiya.data.shards import RECORD, Split
 from tabiya.errors import UserError
 from tabiya.files import checksum, open_text
 from tabiya.scale.executor import Worker
 
-SPLITS = ("train", "validation")
+SPLITS: tuple[Split, ...] = ("train", "validation")
 
 
 @dataclass(frozen=True)

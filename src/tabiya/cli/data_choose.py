@@ -1,0 +1,66 @@
+"""`tabiya data choose`: a teacher's own moves in positions of games and beside them."""
+
+from __future__ import annotations
+
+import argparse
+
+from tabiya.cli.common import add_limit_arguments, add_on_argument, executor_of, print_json, progress
+from tabiya.cli.data_label import add_engine_arguments, engine_options, engine_words
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", help="a folder of `tabiya data extract`")
+    parser.add_argument("--out", required=True, metavar="DIR", help="the folder of choices")
+    parser.add_argument(
+        "--positions", type=int, default=1_000_000, metavar="N", help="positions to draw (1000000)"
+    )
+    parser.add_argument(
+        "--wander",
+        type=float,
+        default=0.0,
+        metavar="P",
+        help="the share of them in which a move of chance is made first (0)",
+    )
+    parser.add_argument("--puzzles", metavar="FILE", help="leave out what is on a puzzle's line or near it")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="which positions (0)")
+    add_limit_arguments(parser)
+    add_engine_arguments(parser)
+    add_on_argument(parser)
+    parser.add_argument("--json", action="store_true", help="print the counts as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from tabiya.data.choosing import Choosers, ChoosingJob
+    from tabiya.data.teaching import Teaching
+
+    command, *arguments = engine_words(args.teacher)
+    unlimited = args.depth is None and args.nodes is None and args.movetime is None
+    teaching = Teaching(
+        command=command,
+        arguments=tuple(arguments),
+        options=engine_options(args),
+        depth=args.depth,
+        nodes=2000 if unlimited else args.nodes,
+        movetime=None if args.movetime is None else args.movetime / 1000,
+    )
+    with executor_of(args) as executor, executor.crew(Choosers(teaching), args.workers) as crew:
+        job = ChoosingJob(
+            Path(args.folder),
+            Path(args.out),
+            teaching,
+            crew,
+            positions=args.positions,
+            wander=args.wander,
+            puzzles=None if args.puzzles is None else Path(args.puzzles),
+            seed=args.seed,
+        )
+        with progress("choosing", job.wanted, job.done, unit="positions") as meter:
+            entries = job.run(meter.advance)
+    kept = entries["counts"].get("positions_kept", 0)
+    if args.json:
+        print_json({"out": args.out, "positions": kept, "seconds": entries["seconds"]})
+    else:
+        print(f"{args.out}: {kept:,} moves chosen by {entries['options']['teacher']}, {entries['seconds']} s")
+    return 0

@@ -1,0 +1,162 @@
+"""A teacher's choices: whose they are, where they come from, and what a kill leaves of them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tabiya import _core
+from tabiya.data.choosing import Choosers, ChoosingJob
+from tabiya.data.labels import held_out
+from tabiya.data.scale import MOVE_MATE
+from tabiya.data.shards import NO_RESULT, ShardFolder
+from tabiya.data.teaching import Teaching
+from tabiya.errors import UserError
+from tabiya.scale.local import LOCAL
+
+from .test_label import engine
+
+GAME = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O 9. h3 Nb8 10. d4 *"
+NODES = 20_000
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    from tabiya.data.extract import extract
+
+    pgn = tmp_path / "games.pgn"
+    others = GAME.replace("5. O-O", "5. d3"), GAME.replace("9. h3", "9. a3")
+    pgn.write_text("".join(f'[Event "{each[:9]}"]\n\n{each}\n\n' for each in (GAME, *others)))
+    extract([pgn], tmp_path / "games")
+    return tmp_path / "games"
+
+
+def choose(games: Path, out: Path, command: str, **settings: Any) -> ShardFolder:
+    teaching = Teaching(command=command, nodes=NODES)
+    with LOCAL.crew(Choosers(teaching), settings.pop("workers", 1)) as crew:
+        ChoosingJob(games, out, teaching, crew, **{"positions": 120, "shard": 40, **settings}).run()
+    return ShardFolder.open(out)
+
+
+def all_records(folder: ShardFolder) -> np.ndarray:
+    return np.concatenate([shard for split in ("train", "validation") for _, shard in folder.shards(split)])
+
+
+def test_a_record_has_the_teachers_move_and_score(games: Path, tmp_path: Path) -> None:
+    command = engine(tmp_path, "--mates")
+    records = all_records(choose(games, tmp_path / "out", command, wander=0.5))
+    assert len(records) > 60
+    teacher = _core.Teacher(command)
+    for shard in range(3):
+        # Its score depends on what it was asked before, so it is asked in the same order.
+        of_shard = np.sort(records[records["game"] // 40 == shard], order="game")
+        packed = np.ascontiguousarray(of_shard["packed"])
+        teacher.new_game()
+        places, scores = teacher.best_moves(packed, nodes=NODES)
+        offsets, _, codes = _core.successors(packed)
+        assert of_shard["move"].tolist() == codes[offsets[:-1] + places].tolist()
+        white = np.where(packed[:, 24] & 1, -scores.astype(int), scores)
+        mate = np.abs(white) > MOVE_MATE - 1000
+        assert mate.any()
+        assert of_shard["eval"].tolist() == np.where(mate, white - np.sign(white) * 20_000, white).tolist()
+    teacher.close()
+    assert (records["result"] == NO_RESULT).all()
+    assert len(np.unique(records["game"])) == len(records)
+
+
+def test_each_position_is_asked_once_and_lies_in_the_games_or_a_move_beside(
+    games: Path, tmp_path: Path
+) -> None:
+    source = np.concatenate([shard["packed"] for _, shard in ShardFolder.open(games).shards("train")])
+    inside = set(_core.position_keys(np.ascontiguousarray(source)).tolist())
+    beside = set(_core.position_keys(_core.successors(np.ascontiguousarray(source))[1]).tolist())
+
+    plain = all_records(choose(games, tmp_path / "plain", engine(tmp_path)))
+    keys = _core.position_keys(np.ascontiguousarray(plain["packed"])).tolist()
+    assert len(set(keys)) == len(keys)
+    assert set(keys) <= inside
+
+    moved = all_records(choose(games, tmp_path / "moved", engine(tmp_path), wander=1.0))
+    keys = _core.position_keys(np.ascontiguousarray(moved["packed"])).tolist()
+    assert len(set(keys)) == len(keys)
+    assert set(keys) <= beside
+    assert len(set(keys) - inside) > 60
+
+
+def test_validation_is_what_no_mind_trains_on(games: Path, tmp_path: Path) -> None:
+    folder = choose(games, tmp_path / "out", engine(tmp_path), positions=2000, shard=1000, wander=1.0)
+    for split, examined in (("train", False), ("validation", True)):
+        for _, shard in folder.shards(split):
+            assert (held_out(np.ascontiguousarray(shard["packed"])) == examined).all()
+    assert folder.count("validation") > 0
+
+
+def test_workers_and_a_larger_number_make_no_difference_to_what_there_is(games: Path, tmp_path: Path) -> None:
+    command = engine(tmp_path)
+    one = choose(games, tmp_path / "one", command, wander=0.5)
+    choose(games, tmp_path / "three", command, wander=0.5, workers=3, positions=40)
+    three = choose(games, tmp_path / "three", command, wander=0.5, workers=3)
+    assert one.manifest["shards"] == three.manifest["shards"]
+    assert all_records(one).tobytes() == all_records(three).tobytes()
+
+
+def test_puzzles_are_left_out(games: Path, tmp_path: Path) -> None:
+    puzzles = tmp_path / "puzzles.csv"
+    line = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3,f1b5 a7a6"
+    puzzles.write_text(f"FEN,Moves\n{line}\n")
+    folder = choose(games, tmp_path / "out", engine(tmp_path), puzzles=puzzles)
+    fens = _core.unpack_fens(np.ascontiguousarray(all_records(folder)["packed"]))
+    assert not [fen for fen in fens if fen.startswith("r1bqkbnr/pppp1ppp/2n5/")]
+    assert [fen for fen in fens if "r1bq1rk1" in fen]
+
+
+def test_kill_9_at_any_time_loses_and_doubles_nothing(games: Path, tmp_path: Path) -> None:
+    slow, out = engine(tmp_path, "--slow", "2"), tmp_path / "cut"
+    program = f"""
+from pathlib import Path
+from tabiya.data.choosing import Choosers, ChoosingJob
+from tabiya.data.teaching import Teaching
+from tabiya.scale.local import LOCAL
+teaching = Teaching(command={slow!r}, nodes={NODES})
+with LOCAL.crew(Choosers(teaching), 2) as crew:
+    games, out = Path({str(games)!r}), Path({str(out)!r})
+    ChoosingJob(games, out, teaching, crew, positions=600, wander=0.7, shard=100).run()
+"""
+    shards = []
+    for _ in range(2):
+        before = len(list(out.glob("*.train.pos")))
+        process = subprocess.Popen([sys.executable, "-c", program])
+        while process.poll() is None and len(list(out.glob("*.train.pos"))) <= before:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        # Half a shard may lie there that the manifest does not name yet.
+        shards.append(len(json.loads((out / "manifest.json").read_text())["shards"]) if before else 0)
+    assert shards[1] >= 1
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+    whole = choose(games, tmp_path / "whole", engine(tmp_path), positions=600, wander=0.7, shard=100)
+    assert all_records(ShardFolder.open(out)).tobytes() == all_records(whole).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"wander": 1.5}, "--wander is a share, between 0 and 1, got 1.5"),
+        ({"positions": 0}, "--positions must be at least 1, got 0"),
+        ({"seed": 1}, "was begun with seed = 0, now it is 1"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    games: Path, tmp_path: Path, settings: dict[str, Any], sentence: str
+) -> None:
+    choose(games, tmp_path / "out", engine(tmp_path))
+    with pytest.raises(UserError, match=sentence):
+        choose(games, tmp_path / "out", engine(tmp_path), **settings)
