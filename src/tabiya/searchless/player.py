@@ -92,11 +92,19 @@ class SearchlessPlayer(Player, Generic[N, S]):
         self._unseeded = random.Random()
 
     @classmethod
-    def named(cls, name: PlayerName, network_path: Callable[[str], Path]) -> Self:
-        """The player of a written name; `network_path` knows the file that its path stands for."""
+    def named(
+        cls,
+        name: PlayerName,
+        network_path: Callable[[str], Path],
+        open_network: Callable[[Path, int], N] | None = None,
+    ) -> Self:
+        """The player of a written name; `network_path` knows the file that its path stands for.
+
+        `open_network` opens it, if not as this kind of player does.
+        """
         settings = name.applied_to(cls.usual)
         path = network_path(name.where)
-        player = cls(cls.open_network(path, settings.threads), settings)
+        player = cls((open_network or cls.open_network)(path, settings.threads), settings)
         player.name = f"{cls.name}:{path.stem}" if name.where else cls.name
         return player
 

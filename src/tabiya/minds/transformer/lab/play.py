@@ -5,7 +5,7 @@ Without torch, unless a GPU is to compute them (`measures.device`).
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,12 @@ from tabiya.minds.transformer.lab.questions import (
 from tabiya.minds.transformer.lab.variants import BASE, Entrant, bases, entrants_of, names_of, variants_of
 from tabiya.minds.transformer.onnx_network import OnnxTransformer
 from tabiya.minds.transformer.player import TransformerPlayer
-from tabiya.minds.transformer.player import open_player as open_transformer
+from tabiya.minds.transformer.shelf import network_path
 from tabiya.player import OpenPlayer, Player, PlayerName
 
 TWICE_PUZZLES = "puzzles-twice"
+OPEN = 16
+"""Networks that stay open: a size has so many, and each meets all the others."""
 
 
 def kinds(lab: ImplicitLab) -> list[str]:
@@ -63,13 +65,10 @@ def _player_name(entrant: Entrant, folder: LabFolder, threads: int) -> PlayerNam
 
 def _open(name: PlayerName, device: str) -> Player:
     """A network's player, with the network where it shall be computed."""
-    player = open_transformer(name)
-    if device != "cpu":
-        assert isinstance(player, TransformerPlayer)
-        player.network = _network(player.network.path, player.settings.threads, device)
-    return player
+    return TransformerPlayer.named(name, network_path, partial(_network, device=device))
 
 
+@lru_cache(maxsize=OPEN)
 def _network(path: Path, threads: int, device: str) -> OnnxTransformer:
     if device == "cpu":
         return OnnxTransformer(path, threads)
