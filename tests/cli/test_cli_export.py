@@ -327,9 +327,11 @@ def test_a_network_of_another_kind_than_said_is_refused(capsys, transformer, mak
     assert not (tmp_path / "out.onnx").exists()
 
 
-def test_a_duel_is_between_resnets(capsys, transformer, make_network):
-    said = refused(capsys, "duel", make_network(), transformer, "--device", "cpu", "--games", 2)
-    assert f"a duel is between ResNets, {transformer} is none" in said
+def test_networks_of_two_kinds_duel(capsys, transformer, make_network):
+    words = ["--device", "cpu", "--games", 2, "--max-moves", 3]
+    figures = export(capsys, "duel", make_network(), f"{transformer}?passes=2", *words)
+    assert figures["match"]["games"] == 2
+    assert figures["match"]["faults"] == {}
 
 
 def test_check_prints_a_table_and_works_without_another_network(capsys, make_network):

@@ -1,4 +1,4 @@
-"""`tabiya export duel NETWORK OTHER --games N --device cuda`: thousands of games of two ResNets, on a GPU.
+"""`tabiya export duel NETWORK OTHER --games N --device cuda`: thousands of games of two networks, on a GPU.
 
 `export check` plays on the processor that will play; this is its match alone,
 where a bound of a few Elo needs more games than a processor plays in an hour.
@@ -16,9 +16,9 @@ from tabiya.errors import UserError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from tabiya.cli.export_files import add_match_arguments
+    from tabiya.cli.export_files import NETWORK, add_match_arguments
 
-    parser.add_argument("network", metavar="NETWORK", help="an .onnx file, a run's folder, or resnet")
+    parser.add_argument("network", metavar="NETWORK", help=NETWORK)
     parser.add_argument("other", metavar="OTHER", help="the network it plays against")
     parser.add_argument("--games", type=int, default=4000, metavar="N", help="games between the two (4000)")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="what computes (cuda)")
@@ -37,19 +37,14 @@ def run(args: argparse.Namespace) -> int:
     from tabiya.cli.export_files import open_network
     from tabiya.cli.match import score_lines
     from tabiya.files import write_json
-    from tabiya.minds.resnet.on_device import on_device
-    from tabiya.minds.resnet.player import ResNetPlayer
+    from tabiya.learn.on_device import on_device
 
     if args.games < 1:
         raise UserError(f"--games must be at least 1, got {args.games}")
     texts = (args.network, args.other)
     players: list[Any] = [open_network(text) for text in texts]
     files = [described(text, player) for text, player in zip(texts, players, strict=True)]
-    for text, player in zip(texts, players, strict=True):
-        if not isinstance(player, ResNetPlayer):
-            raise UserError(
-                f"a duel is between ResNets, {text} is none: `tabiya export check` plays games of either kind"
-            )
+    for player in players:
         on_device(player, args.device)
     figures = {
         "kind": "export-duel",

@@ -71,7 +71,7 @@ def _opener(device: str | None) -> Callable[[str], Player]:
 
     if device is None:
         return open_player
-    from tabiya.minds.resnet.on_device import on_device
+    from tabiya.learn.on_device import on_device
 
     return lambda name: on_device(open_player(name), device)
 

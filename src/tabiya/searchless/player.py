@@ -58,6 +58,9 @@ class Network(Protocol):
     def inputs(self) -> dict[str, Any]:
         """What it is shown, for its manifest."""
 
+    def computed_by(self, session: Any) -> Self:
+        """The same file with this session in the place of ONNX Runtime's."""
+
 
 @dataclass(frozen=True)
 class Opinion:

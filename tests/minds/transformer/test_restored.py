@@ -14,10 +14,10 @@ onnx = pytest.importorskip("onnx")
 from tabiya import _core  # noqa: E402
 from tabiya.cli import main  # noqa: E402
 from tabiya.errors import UserError  # noqa: E402
+from tabiya.learn.onnx_torch import TorchSession  # noqa: E402
 from tabiya.minds.transformer.attention import Cut  # noqa: E402
 from tabiya.minds.transformer.export import export_onnx, load_network  # noqa: E402
 from tabiya.minds.transformer.network import Transformer  # noqa: E402
-from tabiya.minds.transformer.on_device import open_on  # noqa: E402
 from tabiya.minds.transformer.onnx_inputs import first_inputs, plain_cuts  # noqa: E402
 from tabiya.minds.transformer.onnx_network import OnnxTransformer  # noqa: E402
 from tabiya.minds.transformer.restored import restored  # noqa: E402
@@ -71,7 +71,8 @@ def answers_of(network: Transformer, inputs: dict[str, np.ndarray]) -> list[np.n
 @pytest.mark.parametrize("changes", SHAPES.values(), ids=SHAPES)
 def test_every_shape_answers_alike(changes: dict[str, Any], half: bool, tmp_path: Path):
     path = exported(tmp_path, half, **changes)
-    theirs, on_torch = OnnxTransformer(path, 1), open_on(path, "cpu")
+    theirs = OnnxTransformer(path, 1)
+    on_torch = theirs.computed_by(TorchSession(path, "cpu"))
     assert on_torch.shape == theirs.shape
     inputs = a_second_look(theirs.shape, 3)
     wanted, computed = theirs.run(inputs, theirs.heads), on_torch.run(inputs, theirs.heads)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,10 @@ class OnnxNetwork:
     def inputs(self) -> dict[str, Any]:
         """What it is shown, for its manifest."""
         return {"planes": self.planes}
+
+    def computed_by(self, session: Any) -> Self:
+        """The same file with this session in the place of ONNX Runtime's."""
+        return type(self)(self.path, session=session)
 
     def _run(self, packed: NDArray[np.uint8], heads: Sequence[str]) -> list[NDArray[np.float32]]:
         try:

@@ -12,7 +12,7 @@ import json
 import typing
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ from tabiya.protocols.onnx_session import first_line, open_session
 
 BATCH = 64
 """The most positions in one forward pass; more of them are no faster on a CPU and cost memory."""
+LARGE_BATCH = 512
+"""The same where something other than a CPU computes."""
 _BY_POSITION = ("tokens", "probability", "again", "rows", "attention")
 
 
@@ -75,6 +77,10 @@ class OnnxTransformer:
     def inputs(self) -> dict[str, Any]:
         """What it is shown, for its manifest."""
         return {"shape": dataclasses.asdict(self.shape)}
+
+    def computed_by(self, session: Any) -> Self:
+        """The same file with this session in the place of ONNX Runtime's."""
+        return type(self)(self.path, session=session, batch=LARGE_BATCH)
 
     def _run(self, batch: Inputs, heads: Sequence[str], count: int) -> list[NDArray[np.float32]]:
         try:

@@ -23,7 +23,7 @@ from tabiya.minds.transformer.lab.questions import (
     teachers_moves,
 )
 from tabiya.minds.transformer.lab.variants import BASE, Entrant, bases, entrants_of, names_of, variants_of
-from tabiya.minds.transformer.onnx_network import OnnxTransformer
+from tabiya.minds.transformer.onnx_network import LARGE_BATCH, OnnxTransformer
 from tabiya.minds.transformer.player import TransformerPlayer
 from tabiya.minds.transformer.shelf import network_path
 from tabiya.player import OpenPlayer, Player, PlayerName
@@ -72,9 +72,9 @@ def _open(name: PlayerName, device: str) -> Player:
 def _network(path: Path, threads: int, device: str) -> OnnxTransformer:
     if device == "cpu":
         return OnnxTransformer(path, threads)
-    from tabiya.minds.transformer.on_device import open_on
+    from tabiya.learn.onnx_torch import TorchSession
 
-    return open_on(path, device)
+    return OnnxTransformer(path, session=TorchSession(path, device), batch=LARGE_BATCH)
 
 
 def _twice(lab: ImplicitLab) -> list[Entrant]:
