@@ -76,7 +76,7 @@ def _normalise(network: ResNet, packed: NDArray[np.uint8]) -> None:
     seen: dict[str, _Seen] = {name: _Seen() for name in every}
     hooks = [norm.register_forward_pre_hook(seen[name]) for name, norm in every.items()]
     for start in range(0, len(packed), BATCH):
-        network(planes_of(torch.from_numpy(packed[start : start + BATCH]), network.shape.planes, None))
+        network(planes_of(torch.tensor(packed[start : start + BATCH]), network.shape.planes, None))
     for hook in hooks:
         hook.remove()
     for name, norm in every.items():
