@@ -159,6 +159,6 @@ def test_choices_make_a_folder_that_goes_on(
     assert main(words) == 0
     assert f"{out}: 6 moves chosen by Fake Teacher 1" in capsys.readouterr().out
     assert "was begun with limit" in refused(capsys, *words[1:-1], "3000")
-    assert "no manifest.json" in refused(
+    assert "no such file or folder" in refused(
         capsys, "choose", str(tmp_path / "gone"), "--teacher", teacher, "--out", out
     )

@@ -108,6 +108,15 @@ def test_workers_and_a_larger_number_make_no_difference_to_what_there_is(games: 
     assert all_records(one).tobytes() == all_records(three).tobytes()
 
 
+def test_a_list_of_positions_is_asked_whole_before_any_comes_again(games: Path, tmp_path: Path) -> None:
+    packed = _core.random_positions(300, seed=2)
+    (tmp_path / "list.fen").write_text("\n".join(_core.unpack_fens(packed)) + "\n")
+    records = all_records(choose(tmp_path / "list.fen", tmp_path / "out", engine(tmp_path), positions=320))
+    playable = packed[np.diff(_core.successors(packed)[0]) > 0]
+    asked = _core.position_keys(np.ascontiguousarray(records["packed"]))
+    assert set(asked.tolist()) == set(_core.position_keys(np.ascontiguousarray(playable)).tolist())
+
+
 def test_puzzles_are_left_out(games: Path, tmp_path: Path) -> None:
     puzzles = tmp_path / "puzzles.csv"
     line = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3,f1b5 a7a6"

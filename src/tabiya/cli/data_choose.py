@@ -9,7 +9,10 @@ from tabiya.cli.data_label import add_engine_arguments, engine_options, engine_w
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", help="a folder of `tabiya data extract`")
+    parser.add_argument(
+        "source",
+        help="a folder of `tabiya data extract`, or games (.pgn) or positions (.fen, .epd) in a file",
+    )
     parser.add_argument("--out", required=True, metavar="DIR", help="the folder of choices")
     parser.add_argument(
         "--positions", type=int, default=1_000_000, metavar="N", help="positions to draw (1000000)"
@@ -47,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     )
     with executor_of(args) as executor, executor.crew(Choosers(teaching), args.workers) as crew:
         job = ChoosingJob(
-            Path(args.folder),
+            Path(args.source),
             Path(args.out),
             teaching,
             crew,

@@ -5,7 +5,7 @@ So where policies want many positions rather than much about each, it is asked
 for its move alone. The records are those of `shards.RECORD`, with the teacher's
 move as the one played and its score as the evaluation; there is no result.
 
-Positions are drawn from a folder of games. Some of them *wander*: a move of
+Positions are drawn from a folder of games or a list. Some of them *wander*: a move of
 chance is made first, so that the teacher refutes what no strong player does and
 a network may. Shards are finished in order, and one counts once the manifest
 names it: after a kill the same command goes on, and the folder can be trained on
@@ -14,6 +14,7 @@ at any time.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from tabiya import _core
 from tabiya.data.extract import Manifest
 from tabiya.data.extract_worker import SPLITS, read_exclusion
+from tabiya.data.label_source import tasks_of
 from tabiya.data.label_store import Answer
 from tabiya.data.labels import MoveLabels, held_out
 from tabiya.data.scale import LONGEST_MATE, MOVE_MATE, VALUE_MATE, is_mate
@@ -107,12 +109,38 @@ def for_white(scores: NDArray[np.int16], packed: NDArray[np.uint8]) -> NDArray[n
     return np.where(black, -value, value).astype(np.int16)
 
 
+def positions_of(source: Path) -> list[NDArray[np.uint8]]:
+    """What there is to draw from: of a folder what minds train on, of a file everything."""
+    if source.is_dir():
+        parts = [shard["packed"] for _, shard in ShardFolder.open(source).shards("train")]
+    else:
+        parts = [task.load() for task in tasks_of(source, "i16")]
+    parts = [part for part in parts if len(part)]
+    if not parts:
+        raise UserError(f"{source} holds no positions to draw from")
+    return parts
+
+
+def drawn_rows(first: int, count: int, total: int, seed: int) -> NDArray[np.int64]:
+    """Rows number `first` to `first + count` of an order in which all of `total` come once before any again.
+
+    >>> sorted(drawn_rows(0, 5, 10, seed=3).tolist() + drawn_rows(5, 5, 10, seed=3).tolist())
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    """
+    chance = np.random.default_rng(seed)
+    # Near the golden ratio, any run of rows is spread evenly over the whole.
+    stride = round(total * (0.618 + 0.001 * chance.random())) or 1
+    while math.gcd(stride, total) > 1:
+        stride += 1
+    return (chance.integers(total) + (first + np.arange(count)) % total * stride) % total
+
+
 class ChoosingJob:
     """Choices of one teacher for positions of one folder: open it, look at `done`, run it."""
 
     def __init__(
         self,
-        games: Path,
+        source: Path,
         out: Path,
         teaching: Teaching,
         crew: Crew[Chunk, Taught],
@@ -129,15 +157,12 @@ class ChoosingJob:
             raise UserError(f"--wander is a share, between 0 and 1, got {wander:g}")
         self._out, self._teaching, self._crew = out, teaching, crew
         self._wander, self._seed, self._shard = wander, seed, shard
-        folder = ShardFolder.open(games)
-        self._parts = [shard["packed"] for _, shard in folder.shards("train") if len(shard)]
-        if not self._parts:
-            raise UserError(f"{games} holds no positions of its train split")
+        self._parts = positions_of(source)
         self._ends = np.cumsum([len(part) for part in self._parts])
         self._exclusion = None if puzzles is None else read_exclusion(puzzles)[0]
         options = {
             "kind": "choices",
-            "games": games.name,
+            "games": source.name,
             "drawn_from": int(self._ends[-1]),
             "puzzles": None if puzzles is None else puzzles.name,
             "wander": wander,
@@ -201,7 +226,8 @@ class ChoosingJob:
     def _draw(self, number: int) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint16]]:
         """A shard's positions, none of which was met before, and their legal moves."""
         chance = np.random.default_rng([self._seed, number])
-        packed = self._rows(np.sort(chance.integers(self._ends[-1], size=self._shard)))
+        rows = drawn_rows(number * self._shard, self._shard, int(self._ends[-1]), self._seed)
+        packed = self._rows(np.sort(rows))
         offsets, after, _ = _core.successors(packed)
         moves = np.diff(offsets)
         wandering = (chance.random(len(packed)) < self._wander) & (moves > 0)
