@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,8 @@ from numpy.typing import NDArray
 
 from tabiya._core import random_positions
 from tabiya.board.planes import CLOCK_PLANE, CLOCK_SCALE, encode
-from tabiya.errors import UserError
 from tabiya.files import replacing
+from tabiya.learn.exported import Answers, largest_differences
 from tabiya.learn.half import store_half
 
 if TYPE_CHECKING:
@@ -100,23 +101,13 @@ def _compare(
 
     session = onnxruntime.InferenceSession(file.read_bytes(), providers=["CPUExecutionProvider"])
     sizes = [1, *range(min(5, len(inputs)), len(inputs), _BATCH), len(inputs)]
-    differences = dict.fromkeys(OUTPUTS, 0.0)
-    largest = dict.fromkeys(OUTPUTS, 1.0)
-    for start, end in zip([0, *sizes], sizes, strict=False):
-        if start == end:
-            continue
-        batch = inputs[start:end]
-        with torch.no_grad():
-            ours = [output.float().numpy() for output in twin(torch.from_numpy(batch))]
-        theirs = session.run(list(OUTPUTS), {"planes": batch})
-        for name, left, right in zip(OUTPUTS, ours, theirs, strict=True):
-            # Kept as a number even if it is none: then no comparison lets it pass.
-            differences[name] = float(np.maximum(differences[name], np.abs(left - right).max()))
-            largest[name] = float(np.maximum(largest[name], np.abs(left).max()))
-    for name in OUTPUTS:
-        if not differences[name] <= tolerance * largest[name]:
-            raise UserError(
-                f"the exported {name} differs from torch's by {differences[name]:.3g}, "
-                f"{tolerance * largest[name]:.3g} was allowed: nothing was written"
-            )
-    return differences
+
+    def answers() -> Iterator[Answers]:
+        for start, end in zip([0, *sizes], sizes, strict=False):
+            if start < end:
+                batch = inputs[start:end]
+                with torch.no_grad():
+                    ours = [output.float().numpy() for output in twin(torch.from_numpy(batch))]
+                yield ours, session.run(list(OUTPUTS), {"planes": batch})
+
+    return largest_differences(OUTPUTS, answers(), tolerance)

@@ -10,6 +10,19 @@ from pathlib import Path
 
 from tabiya.player import PlayerError
 
+ASSETS = Path(__file__).resolve().parents[1] / "assets"
+"""Where the package keeps what it is shipped with, a folder for each mind."""
+
+
+def network_file(mind: str, where: str, shipped: Path, suffix: str) -> Path:
+    """The file that `where`, the path in a player's name or nothing, stands for."""
+    if where:
+        return written_network(mind, where, suffix)
+    found = shipped_network(shipped, suffix)
+    if found is None:
+        raise PlayerError(f"no {mind} network is shipped yet: name one with {mind}:path")
+    return found
+
 
 def shipped_network(folder: Path, suffix: str) -> Path | None:
     """The one network in a mind's folder of assets; None if there is none yet."""

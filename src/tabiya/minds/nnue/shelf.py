@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tabiya.protocols.network_path import shipped_network, written_network
+from tabiya.protocols.network_path import ASSETS, shipped_network, written_network
 
-SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "nnue"
+SHIPPED = ASSETS / "nnue"
 
 
 def network_path(where: str, shipped: Path = SHIPPED) -> Path | None:

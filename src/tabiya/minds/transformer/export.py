@@ -18,6 +18,7 @@ from __future__ import annotations
 import copy
 import json
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from tabiya.errors import UserError
 from tabiya.files import replacing
 from tabiya.learn.checkpoint import chosen_checkpoint, load_checkpoint, load_weights
 from tabiya.learn.config import config_from_dict, config_to_dict
-from tabiya.learn.exported import POSITIONS, describe_exported, learned_until
+from tabiya.learn.exported import POSITIONS, Answers, describe_exported, largest_differences, learned_until
 from tabiya.learn.half import store_half
 from tabiya.minds.transformer.attention import Cut
 from tabiya.minds.transformer.network import Transformer, parameter_count
@@ -215,22 +216,12 @@ def _compare(
         batches.append(_examples(some[:8], shape, number))
     many = _examples(packed[:5], shape, 1)
     batches.append({**many, **{name: many[name][:1] for name in ("tokens", "probability", "again")}})
-    differences, largest = dict.fromkeys(names, 0.0), dict.fromkeys(names, 1.0)
-    for batch in batches:
-        with torch.no_grad():
-            ours = wrapped(*(torch.from_numpy(batch[name]) for name in INPUTS))
-        theirs = session.run(names, {name: batch[name] for name in wanted})
-        for name, left, right in zip(names, ours, theirs, strict=True):
-            mine = left.numpy()
-            if mine.shape != right.shape:
-                raise UserError(f"the exported {name} has shape {right.shape}, torch's has {mine.shape}")
-            # Kept as a number even if it is none: then no comparison lets it pass.
-            differences[name] = float(np.maximum(differences[name], np.abs(mine - right).max()))
-            largest[name] = float(np.maximum(largest[name], np.abs(mine).max()))
-    for name in names:
-        if not differences[name] <= tolerance * largest[name]:
-            raise UserError(
-                f"the exported {name} differs from torch's by {differences[name]:.3g}, "
-                f"{tolerance * largest[name]:.3g} was allowed: nothing was written"
-            )
-    return differences
+
+    def answers() -> Iterator[Answers]:
+        for batch in batches:
+            with torch.no_grad():
+                ours = wrapped(*(torch.from_numpy(batch[name]) for name in INPUTS))
+            theirs = session.run(names, {name: batch[name] for name in wanted})
+            yield [output.numpy() for output in ours], theirs
+
+    return largest_differences(names, answers(), tolerance)

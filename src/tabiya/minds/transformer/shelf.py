@@ -1,24 +1,14 @@
-"""Where the networks lie: from what a user wrote to one ONNX file.
-
-`transformer` alone is the network shipped with the package; after a colon
-stands a file, or the folder of a training run, whose newest network is meant.
-"""
+"""Where the transformer's networks lie: `protocols/network_path.py` has the rule."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tabiya.player import PlayerError
-from tabiya.protocols.network_path import shipped_network, written_network
+from tabiya.protocols.network_path import ASSETS, network_file
 
-SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "transformer"
+SHIPPED = ASSETS / "transformer"
 
 
 def network_path(where: str, shipped: Path = SHIPPED) -> Path:
     """The ONNX file that `where` (the path in a player's name, or nothing) stands for."""
-    if where:
-        return written_network("transformer", where, ".onnx")
-    found = shipped_network(shipped, ".onnx")
-    if found is None:
-        raise PlayerError("no transformer network is shipped yet: name one with transformer:path")
-    return found
+    return network_file("transformer", where, shipped, ".onnx")
