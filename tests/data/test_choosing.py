@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import chess
 import numpy as np
 import pytest
 
@@ -91,6 +92,34 @@ def test_each_position_is_asked_once_and_lies_in_the_games_or_a_move_beside(
     assert len(set(keys) - inside) > 60
 
 
+def test_stripped_positions_have_an_army_against_a_king_and_hardly_more(games: Path, tmp_path: Path) -> None:
+    records = all_records(
+        choose(games, tmp_path / "out", engine(tmp_path), strip=1.0, positions=400, shard=400)
+    )
+    boards = [chess.Board(fen) for fen in _core.unpack_fens(np.ascontiguousarray(records["packed"]))]
+    assert len(boards) > 60
+    assert not any(board.was_into_check() or board.is_game_over() for board in boards)
+    men = [sorted(len(board.piece_map(mask=board.occupied_co[side])) for side in (0, 1)) for board in boards]
+    assert sum(weak == 1 for weak, _ in men) > len(boards) / 3
+    assert sum(strong - weak > 4 for weak, strong in men) > 0.9 * len(boards)
+    # Some stalemate at once if the wrong move is made, and the weaker side is of both colours.
+    assert any(_stalemating(board) for board in boards)
+    stronger = {
+        bool(chess.popcount(board.occupied_co[1]) > chess.popcount(board.occupied_co[0])) for board in boards
+    }
+    assert stronger == {True, False}
+
+
+def _stalemating(board: chess.Board) -> bool:
+    for move in board.legal_moves:
+        board.push(move)
+        over = board.is_stalemate()
+        board.pop()
+        if over:
+            return True
+    return False
+
+
 def test_validation_is_what_no_mind_trains_on(games: Path, tmp_path: Path) -> None:
     folder = choose(games, tmp_path / "out", engine(tmp_path), positions=2000, shard=1000, wander=1.0)
     for split, examined in (("train", False), ("validation", True)):
@@ -159,6 +188,7 @@ with LOCAL.crew(Choosers(teaching), 2) as crew:
     ("settings", "sentence"),
     [
         ({"wander": 1.5}, "--wander is a share, between 0 and 1, got 1.5"),
+        ({"strip": -1}, "--strip is a share, between 0 and 1, got -1"),
         ({"positions": 0}, "--positions must be at least 1, got 0"),
         ({"seed": 1}, "was begun with seed = 0, now it is 1"),
     ],

@@ -24,6 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="the share of them in which a move of chance is made first (0)",
     )
+    parser.add_argument(
+        "--strip",
+        type=float,
+        default=0.0,
+        metavar="P",
+        help="the share of them in which one side is robbed of its army first (0)",
+    )
     parser.add_argument("--puzzles", metavar="FILE", help="leave out what is on a puzzle's line or near it")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="which positions (0)")
     add_limit_arguments(parser)
@@ -56,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
             crew,
             positions=args.positions,
             wander=args.wander,
+            strip=args.strip,
             puzzles=None if args.puzzles is None else Path(args.puzzles),
             seed=args.seed,
         )

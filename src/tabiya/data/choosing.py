@@ -7,9 +7,9 @@ move as the one played and its score as the evaluation; there is no result.
 
 Positions are drawn from a folder of games or a list. Some of them *wander*: a move of
 chance is made first, so that the teacher refutes what no strong player does and
-a network may. Shards are finished in order, and one counts once the manifest
-names it: after a kill the same command goes on, and the folder can be trained on
-at any time.
+a network may. Others are *stripped* (`stripping.py`). Shards are finished in
+order, and one counts once the manifest names it: after a kill the same command
+goes on, and the folder can be trained on at any time.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from tabiya.data.label_store import Answer
 from tabiya.data.labels import MoveLabels, held_out
 from tabiya.data.scale import LONGEST_MATE, MOVE_MATE, VALUE_MATE, is_mate
 from tabiya.data.shards import NO_RESULT, RECORD, ShardFolder
+from tabiya.data.stripping import stripped
 from tabiya.data.teaching import Chunk, Pupil, Taught, Teaching
 from tabiya.errors import UserError
 from tabiya.files import refuse_other_settings, replacing
@@ -147,16 +148,18 @@ class ChoosingJob:
         *,
         positions: int,
         wander: float = 0.0,
+        strip: float = 0.0,
         puzzles: Path | None = None,
         seed: int = 0,
         shard: int = SHARD,
     ) -> None:
         if positions < 1:
             raise UserError(f"--positions must be at least 1, got {positions}")
-        if not 0 <= wander <= 1:
-            raise UserError(f"--wander is a share, between 0 and 1, got {wander:g}")
+        for name, share in (("wander", wander), ("strip", strip)):
+            if not 0 <= share <= 1:
+                raise UserError(f"--{name} is a share, between 0 and 1, got {share:g}")
         self._out, self._teaching, self._crew = out, teaching, crew
-        self._wander, self._seed, self._shard = wander, seed, shard
+        self._wander, self._strip, self._seed, self._shard = wander, strip, seed, shard
         self._parts = positions_of(source)
         self._ends = np.cumsum([len(part) for part in self._parts])
         self._exclusion = None if puzzles is None else read_exclusion(puzzles)[0]
@@ -166,6 +169,7 @@ class ChoosingJob:
             "drawn_from": int(self._ends[-1]),
             "puzzles": None if puzzles is None else puzzles.name,
             "wander": wander,
+            **({"strip": strip} if strip else {}),
             "seed": seed,
             "teacher": crew.introduce(),
             "teacher_options": teaching.options,
@@ -233,6 +237,9 @@ class ChoosingJob:
         wandering = (chance.random(len(packed)) < self._wander) & (moves > 0)
         steps = offsets[:-1] + (chance.random(len(packed)) * moves).astype(np.int64)
         packed[wandering] = after[steps[wandering]]
+        if self._strip:
+            robbed = chance.random(len(packed)) < self._strip
+            packed = np.concatenate([packed[~robbed], stripped(packed[robbed], chance)])
         # Once each; and never what stands in an exam, or the game is over.
         keys = _core.position_keys(packed)
         fresh = np.zeros(len(keys), np.bool_)
