@@ -165,6 +165,23 @@ def hold_to_settings(path: Path, settings: dict[str, Any]) -> None:
 
 
 @contextmanager
+def claimed(lock: Path) -> Iterator[bool]:
+    """Whether this process is the one that holds the lock file; it does until it ends, however that is."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("ab") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:
+            yield True  # no such locks on this system
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+@contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """A temporary path beside `target` that becomes it if all goes well and leaves no trace if not."""
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -21,6 +21,7 @@ from tabiya.data.scale import MOVE_MATE
 from tabiya.data.shards import NO_RESULT, ShardFolder
 from tabiya.data.teaching import Teaching
 from tabiya.errors import UserError
+from tabiya.files import claimed
 from tabiya.scale.local import LOCAL
 
 from .test_label import engine
@@ -182,6 +183,13 @@ with LOCAL.crew(Choosers(teaching), 2) as crew:
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
     whole = choose(games, tmp_path / "whole", engine(tmp_path), positions=600, wander=0.7, shard=100)
     assert all_records(ShardFolder.open(out)).tobytes() == all_records(whole).tobytes()
+
+
+def test_two_at_once_are_refused(games: Path, tmp_path: Path) -> None:
+    with claimed(tmp_path / "out" / ".lock") as mine:
+        assert mine
+        with pytest.raises(UserError, match="another `tabiya data choose` is at work"):
+            choose(games, tmp_path / "out", engine(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from tabiya.data.shards import NO_RESULT, RECORD, ShardFolder
 from tabiya.data.stripping import stripped
 from tabiya.data.teaching import Chunk, Pupil, Taught, Teaching
 from tabiya.errors import UserError
-from tabiya.files import refuse_other_settings, replacing
+from tabiya.files import claimed, refuse_other_settings, replacing
 from tabiya.scale.executor import Crew
 
 SHARD = 32_768
@@ -169,7 +169,7 @@ class ChoosingJob:
             "drawn_from": int(self._ends[-1]),
             "puzzles": None if puzzles is None else puzzles.name,
             "wander": wander,
-            **({"strip": strip} if strip else {}),
+            "strip": strip,
             "seed": seed,
             "teacher": crew.introduce(),
             "teacher_options": teaching.options,
@@ -195,6 +195,13 @@ class ChoosingJob:
 
     def run(self, advance: Callable[[int], None] = lambda _amount: None) -> dict[str, Any]:
         """Draw and ask until the shards are there; the manifest's entries."""
+        with claimed(self._out / ".lock") as mine:
+            if not mine:
+                raise UserError(f"another `tabiya data choose` is at work on {self._out}")
+            self._run(advance)
+        return vars(self.manifest)
+
+    def _run(self, advance: Callable[[int], None]) -> None:
         began = time.monotonic() - self.manifest.seconds
         drawn: dict[int, _Drawn] = {}
 
@@ -205,6 +212,11 @@ class ChoosingJob:
                 advance(self._shard)
 
         for chunk, taught in self._crew.answers(self._chunks(drawn)):
+            if taught.teacher != self.manifest.options["teacher"]:
+                raise UserError(
+                    f"{self._out} is taught by {self.manifest.options['teacher']}, but {chunk.where} were by "
+                    f"{taught.teacher}: have the same engine on every machine"
+                )
             number, first = divmod(chunk.number, self._shard)
             assert isinstance(taught.labels, tuple)
             rows = slice(first, first + len(chunk.packed))
@@ -212,7 +224,6 @@ class ChoosingJob:
             drawn[number].left -= 1
             keep_finished()
         keep_finished()
-        return vars(self.manifest)
 
     def _chunks(self, drawn: dict[int, _Drawn]) -> Iterator[Chunk]:
         """Units for the teachers, shard after shard; what is drawn is entered into `drawn`."""

@@ -15,16 +15,15 @@ trains to the one that plays.
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from tabiya.errors import UserError
-from tabiya.files import refuse_other_settings, replacing, write_json
+from tabiya.files import claimed, refuse_other_settings, replacing, write_json
 from tabiya.learn.lab.comparison import Variant
 from tabiya.learn.sidecar import read_sidecar, sidecar_path
 from tabiya.reports.drawing import can_draw
@@ -53,21 +52,12 @@ class LabFolder:
     def exam(self, name: str, kind: str) -> Path:
         return self.path / "exams" / f"{name}.{kind}.json"
 
-    @contextmanager
-    def claim(self, what: str) -> Iterator[bool]:
+    def claim(self, what: str) -> AbstractContextManager[bool]:
         """Whether this process is the one that does it; what another one is at is left to it.
 
         A claim ends with its process, however that ends.
         """
-        path = self.path / "claims" / f"{what}.lock"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-            else:
-                yield True
+        return claimed(self.path / "claims" / f"{what}.lock")
 
     def report(self, suffix: str) -> Path:
         return self.path / f"report{suffix}"
