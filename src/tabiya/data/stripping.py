@@ -2,8 +2,8 @@
 
 People resign. So a network that learned from their games hardly ever saw a king
 almost alone against an army, and stalemates it: of 600 games of the transformer
-against Stockfish's levels 59 ended so, every one of them won before. Here the
-army stands as it stood in a game, the other side keeps its king and now and
+against Stockfish's levels 59 ended so, each by its own move and with more men. Here
+the army stands as it stood in a game, the other side keeps its king and now and
 then a pawn, the king on any square.
 """
 
