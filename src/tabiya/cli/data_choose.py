@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tabiya.cli.common import add_limit_arguments, add_on_argument, executor_of, print_json, progress
-from tabiya.cli.data_label import add_engine_arguments, engine_options, engine_words
+from tabiya.cli.data_label import add_engine_arguments, teaching_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,18 +43,8 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from tabiya.data.choosing import Choosers, ChoosingJob
-    from tabiya.data.teaching import Teaching
 
-    command, *arguments = engine_words(args.teacher)
-    unlimited = args.depth is None and args.nodes is None and args.movetime is None
-    teaching = Teaching(
-        command=command,
-        arguments=tuple(arguments),
-        options=engine_options(args),
-        depth=args.depth,
-        nodes=2000 if unlimited else args.nodes,
-        movetime=None if args.movetime is None else args.movetime / 1000,
-    )
+    teaching = teaching_of(args, nodes=2000)
     with executor_of(args) as executor, executor.crew(Choosers(teaching), args.workers) as crew:
         job = ChoosingJob(
             Path(args.source),

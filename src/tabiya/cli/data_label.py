@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tabiya.cli.common import add_limit_arguments, add_on_argument, executor_of, print_json, progress
 from tabiya.errors import UserError
+
+if TYPE_CHECKING:
+    from tabiya.data.teaching import Teaching
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,24 +53,38 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
-    from tabiya.data.label import LabelJob
-    from tabiya.data.label_source import tasks_of
-    from tabiya.data.teaching import Pupils, Teaching
+def teaching_of(
+    args: argparse.Namespace,
+    *,
+    depth: int | None = None,
+    nodes: int | None = None,
+    all_moves: bool = False,
+    review: bool = False,
+) -> Teaching:
+    """Who teaches, as the arguments say; it thinks by `depth` or `nodes` where they set no limit."""
+    from tabiya.data.teaching import Teaching
 
     command, *arguments = engine_words(args.teacher)
     unlimited = args.depth is None and args.nodes is None and args.movetime is None
-    teaching = Teaching(
+    return Teaching(
         command=command,
         arguments=tuple(arguments),
-        options=engine_options(args),
-        depth=5 if unlimited else args.depth,
-        nodes=args.nodes,
+        options=_options(args),
+        depth=depth if unlimited else args.depth,
+        nodes=nodes if unlimited else args.nodes,
         movetime=None if args.movetime is None else args.movetime / 1000,
-        all_moves=args.all_moves,
-        review=args.review,
+        all_moves=all_moves,
+        review=review,
         workers=1 if args.workers is None else args.workers,
     )
+
+
+def run(args: argparse.Namespace) -> int:
+    from tabiya.data.label import LabelJob
+    from tabiya.data.label_source import tasks_of
+    from tabiya.data.teaching import Pupils
+
+    teaching = teaching_of(args, depth=5, all_moves=args.all_moves, review=args.review)
     if args.max is not None and args.max < 1:
         raise UserError(f"--max must be at least 1, got {args.max}")
     tasks = [task for source in args.source for task in tasks_of(source, teaching.kind, args.out)]
@@ -113,8 +130,7 @@ def engine_words(command: str) -> list[str]:
     return words
 
 
-def engine_options(args: argparse.Namespace) -> dict[str, str]:
-    """What --hash and --option say."""
+def _options(args: argparse.Namespace) -> dict[str, str]:
     options = {} if args.hash is None else {"Hash": str(args.hash)}
     for text in args.option:
         name, equals, value = text.partition("=")

@@ -33,7 +33,7 @@ from tabiya.data.labels import MoveLabels, held_out
 from tabiya.data.scale import LONGEST_MATE, MOVE_MATE, VALUE_MATE, is_mate
 from tabiya.data.shards import NO_RESULT, RECORD, ShardFolder
 from tabiya.data.stripping import stripped
-from tabiya.data.teaching import Chunk, Pupil, Taught, Teaching
+from tabiya.data.teaching import Chunk, Pupil, Taught, Teaching, refuse_another
 from tabiya.errors import UserError
 from tabiya.files import claimed, refuse_other_settings, replacing
 from tabiya.scale.executor import Crew
@@ -203,6 +203,7 @@ class ChoosingJob:
 
     def _run(self, advance: Callable[[int], None]) -> None:
         began = time.monotonic() - self.manifest.seconds
+        teacher = self.manifest.options["teacher"]
         drawn: dict[int, _Drawn] = {}
 
         def keep_finished() -> None:
@@ -212,11 +213,7 @@ class ChoosingJob:
                 advance(self._shard)
 
         for chunk, taught in self._crew.answers(self._chunks(drawn)):
-            if taught.teacher != self.manifest.options["teacher"]:
-                raise UserError(
-                    f"{self._out} is taught by {self.manifest.options['teacher']}, but {chunk.where} were by "
-                    f"{taught.teacher}: have the same engine on every machine"
-                )
+            refuse_another(taught, chunk, teacher, self._out, self._teaching.command)
             number, first = divmod(chunk.number, self._shard)
             assert isinstance(taught.labels, tuple)
             rows = slice(first, first + len(chunk.packed))
@@ -243,11 +240,12 @@ class ChoosingJob:
         chance = np.random.default_rng([self._seed, number])
         rows = drawn_rows(number * self._shard, self._shard, int(self._ends[-1]), self._seed)
         packed = self._rows(np.sort(rows))
-        offsets, after, _ = _core.successors(packed)
+        wandering = np.flatnonzero(chance.random(len(packed)) < self._wander)
+        luck = chance.random(len(packed))[wandering]
+        offsets, after, _ = _core.successors(packed[wandering])
         moves = np.diff(offsets)
-        wandering = (chance.random(len(packed)) < self._wander) & (moves > 0)
-        steps = offsets[:-1] + (chance.random(len(packed)) * moves).astype(np.int64)
-        packed[wandering] = after[steps[wandering]]
+        steps = offsets[:-1] + (luck * moves).astype(np.int64)
+        packed[wandering[moves > 0]] = after[steps[moves > 0]]
         if self._strip:
             robbed = chance.random(len(packed)) < self._strip
             packed = np.concatenate([packed[~robbed], stripped(packed[robbed], chance)])

@@ -22,7 +22,7 @@ from tabiya.data.label_ledger import Ledger
 from tabiya.data.label_source import Task
 from tabiya.data.label_store import LabelStore, MoveStore, ValueStore
 from tabiya.data.labels import MoveLabels, select
-from tabiya.data.teaching import Chunk, Pupils, Taught, Teaching
+from tabiya.data.teaching import Chunk, Pupils, Taught, Teaching, refuse_another
 from tabiya.errors import UserError
 from tabiya.scale.executor import Crew
 from tabiya.scale.local import LOCAL
@@ -101,7 +101,7 @@ class LabelJob:
         try:
             with _full_disk_named(self.target):
                 for chunk, taught in self._crew.answers(map(self._chunk, self._chunks)):
-                    self._refuse_another(taught.teacher, chunk)
+                    refuse_another(taught, chunk, self._teacher, self.target, self.teaching.command)
                     self._store.write(chunk.number, taught.labels)
                     advance(len(chunk.packed))
                     if time.monotonic() - saved > SYNC_SECONDS:
@@ -124,14 +124,6 @@ class LabelJob:
         packed = np.ascontiguousarray(self._packed[first:end])
         labels = None if self._labels is None else select(self._labels, np.arange(first, end))
         return Chunk(number, f"positions {first + 1} to {end}", packed, labels)
-
-    def _refuse_another(self, teacher: str, chunk: Chunk) -> None:
-        """Machines may have different engines at one path, and their labels must not be mixed."""
-        if teacher != self._teacher:
-            raise UserError(
-                f"{self.target} is labelled by {self._teacher}, but {chunk.where} were by {teacher}: "
-                f"have the same engine as {self.teaching.command} on every machine"
-            )
 
     def _account(self, seconds: float) -> None:
         self.ledger.seconds = seconds

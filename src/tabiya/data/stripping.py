@@ -31,7 +31,7 @@ DRAWN = 2
 
 def stripped(packed: NDArray[np.uint8], chance: np.random.Generator) -> NDArray[np.uint8]:
     """As many positions as are given, made of them; a share has a move that throws the win away at once."""
-    made = [fen for fen in _robbed(_core.unpack_fens(np.repeat(packed, TRIES, 0)), chance) if _goes_on(fen)]
+    made = [fen for fen in _robbed(_core.unpack_fens(np.repeat(packed, TRIES, 0)), chance) if goes_on(fen)]
     if not made:
         return np.zeros((0, 32), np.uint8)
     found = _core.pack_fens(made)
@@ -67,7 +67,8 @@ def _robbed(fens: Iterable[str], chance: np.random.Generator) -> Iterable[str]:
         yield f"{ranks} {'w' if strong_moves != white_is_weak else 'b'} - - 0 1"
 
 
-def _goes_on(fen: str) -> bool:
+def goes_on(fen: str) -> bool:
+    """Whether the rules allow the position and the game is not over in it."""
     try:
         return _core.Board(fen).outcome() is None
     except ValueError:

@@ -9,6 +9,7 @@ which machine a worker is.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -100,6 +101,15 @@ class Taught:
 
     labels: Answer
     teacher: str
+
+
+def refuse_another(taught: Taught, chunk: Chunk, teacher: str, target: Path, command: str) -> None:
+    """Machines may have different engines at one path, and their labels must not be mixed."""
+    if taught.teacher != teacher:
+        raise UserError(
+            f"{target} is labelled by {teacher}, but {chunk.where} were by {taught.teacher}: "
+            f"have the same engine as {command} on every machine"
+        )
 
 
 @dataclass(frozen=True)

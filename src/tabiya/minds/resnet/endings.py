@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tabiya import _core
+from tabiya.data.stripping import goes_on
 
 ARMIES = ("Q", "R", "P", "PP", "QP", "RP", "RR", "QR", "BB", "BN", "BP", "NP", "QPP", "RPP", "RBP", "PPP")
 """What the stronger side may have beside its king."""
@@ -23,11 +23,7 @@ def random_endings(count: int, seed: int) -> list[str]:
     found: list[str] = []
     while len(found) < count:
         fen = _set_up(chance)
-        try:
-            board = _core.Board(fen)
-        except ValueError:
-            continue  # kings side by side, or the one that is not to move stands in check
-        if board.outcome() is None:
+        if goes_on(fen):
             found.append(fen)
     return found
 
