@@ -178,6 +178,19 @@ def test_a_move_tells_how_often_its_position_stood_before() -> None:
     assert board.repetitions() == 2
 
 
+def test_a_move_tells_whether_it_ends_the_game_drawn_on_the_board(awkward_fen: str) -> None:
+    positions = [Board(fen) for fen in (awkward_fen, *(fen for fen, *_ in ENDINGS.values()))]
+    told = 0
+    for board in positions:
+        for move in board.legal_moves():
+            after = chess.Board(board.fen())
+            after.push_uci(move)
+            drawn = after.is_stalemate() or after.is_insufficient_material()
+            assert board.draws_after(move) == drawn, (board.fen(), move)
+            told += drawn
+    assert told >= 2
+
+
 def test_a_copy_goes_its_own_way() -> None:
     board = Board()
     copy = board.copy()

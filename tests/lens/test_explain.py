@@ -205,6 +205,20 @@ def test_the_rule_about_repetitions_is_named_where_it_made_the_choice(transforme
     assert finding in found.sentences
 
 
+def test_the_rule_about_stalemate_is_named_where_it_made_the_choice(transformer):
+    player, free = (transformer("unflipped", margin="-0.5", stalemate=rule) for rule in ("refuse", "allow"))
+    # A king on the first rank, and the last rook beside it: to take that draws.
+    ranks = ("Kr6", "1Kr5", "2Kr4", "3Kr3", "4Kr2", "5Kr1", "6Kr", "rK6", "1rK5", "2rK4", "3rK3", "4rK2")
+    boards = [Board(f"3k4/8/8/8/8/8/8/{rank} w - - 0 1") for rank in ranks]
+    favourites = {board.fen(): free.play(board, Limit()).move for board in boards}
+    board = next(board for board in boards if board.draws_after(favourites[board.fen()]))
+    favourite = favourites[board.fen()]
+    found = explain(player, board, pairs="none")
+    assert found.move != favourite
+    (finding,) = found.own.findings
+    assert f"would play {board.san(favourite)}, which ends the game in a draw" in finding.text
+
+
 def test_the_page_loads_nothing_from_elsewhere(fork):
     text = page(fork)
     assert not re.search(r"""(?:src|href)=["'](?!data:)""", text)

@@ -97,6 +97,13 @@ impl Game {
         self.earlier(key, self.keys.len(), next.halfmoves())
     }
 
+    /// Whether a legal move ends the game drawn on the board: stalemate, or nobody can mate any more.
+    pub fn draws_after(&self, m: Move) -> bool {
+        let mut next = self.position().clone();
+        next.play_unchecked(m);
+        next.is_insufficient_material() || (!next.is_check() && next.legal_moves().is_empty())
+    }
+
     /// Occurrences of `key` before ply `at`, no further back than the last irreversible move.
     fn earlier(&self, key: u64, at: usize, halfmoves: u32) -> u32 {
         let first = at.saturating_sub(halfmoves as usize);

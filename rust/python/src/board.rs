@@ -139,6 +139,10 @@ impl Board {
         Ok(self.game.repetitions_after(self.legal(r#move)?))
     }
 
+    fn draws_after(&self, r#move: &str) -> PyResult<bool> {
+        Ok(self.game.draws_after(self.legal(r#move)?))
+    }
+
     #[pyo3(signature = (claim=true))]
     fn outcome(&self, claim: bool) -> Option<(&'static str, &'static str)> {
         self.game.ending(claim).map(|ending| (ending.result(), ending.reason()))

@@ -1,4 +1,4 @@
-"""From numbers for the legal moves to one of them: repetition, temperature, top-p.
+"""From numbers for the legal moves to one of them: what draws at once, temperature, top-p.
 
 Everything is done on the logarithms of probabilities over the legal moves
 alone; an illegal move never comes this far.
@@ -42,8 +42,7 @@ def from_worth(worth: NDArray[np.float64]) -> NDArray[np.float64]:
 def repeats(board: Board, moves: list[str], times: int) -> NDArray[np.bool_]:
     """Which moves bring about a position that stood `times` times or more, or let fifty moves pass.
 
-    Asked of the game's record and the clock alone: no reply is looked at, so
-    a move that stalemates or mates is not known here.
+    Asked of the game's record and the clock alone.
     """
     # A position cannot return sooner than four half-moves after the last irreversible one.
     if board.halfmove_clock < 3:
@@ -53,6 +52,14 @@ def repeats(board: Board, moves: list[str], times: int) -> NDArray[np.bool_]:
         [board.repetitions_after(move) >= times or (last and not _resets(board, move)) for move in moves],
         np.bool_,
     )
+
+
+def draws(board: Board, moves: list[str]) -> NDArray[np.bool_]:
+    """Which moves end the game drawn on the board: by stalemate, or with too few men for a mate.
+
+    The rules' word on the move itself. Which moves mate is not asked.
+    """
+    return np.array([board.draws_after(move) for move in moves], np.bool_)
 
 
 def _resets(board: Board, move: str) -> bool:

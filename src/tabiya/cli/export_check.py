@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         "against": files[1] | times["networks"][1] if args.against else None,
         "latency": {key: value for key, value in times.items() if key != "networks"},
         "seed": args.seed,
-        "positions_from": args.positions_from or f"own games of {files[-1]['path']}",
+        "positions_from": args.positions_from or f"own games of {files[-1]['name']}",
     }
     if args.against:
         with progress("agreement", len(packed), unit="positions") as meter:
@@ -85,11 +85,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def described(text: str, player: SearchlessPlayer[Any, Any]) -> dict[str, Any]:
-    """The file that a name stands for: path, size and checksum."""
+    """The file that a name stands for: its own name without the folder, size, checksum."""
     from tabiya.files import checksum
 
     path = player.network.path
-    return {"name": text, "path": str(path), "bytes": path.stat().st_size, "sha256": checksum(path)}
+    return {"name": text, "file": path.name, "bytes": path.stat().st_size, "sha256": checksum(path)}
 
 
 def play_match(

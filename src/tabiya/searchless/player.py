@@ -2,8 +2,8 @@
 
 A mind says how its network is opened and what it thinks of positions
 (`opinions`); what follows is the same for all: the mode value, which evaluates
-every successor once and takes the best, the rule about repetitions, the draw
-by temperature, scores in centipawns, and the settings of a chess program.
+every successor once and takes the best, the rules about repetitions and
+stalemate, the draw by temperature, scores in centipawns, and the settings of a chess program.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tabiya._core import Board
 from tabiya.board.afterwards import DRAW, Successors, Wdl
-from tabiya.board.choice import choose, from_worth, repeats
+from tabiya.board.choice import choose, draws, from_worth, repeats
 from tabiya.data.scale import centipawns
 from tabiya.data.worth import centipawns_of
 from tabiya.player import (
@@ -172,6 +172,16 @@ class SearchlessPlayer(Player, Generic[N, S]):
         if self.settings.repetition == "allow":
             return np.zeros(len(moves), np.bool_)
         return repeats(board, moves, 2 if self.settings.repetition == "third" else 1)
+
+    def drawing(self, board: Board, moves: list[str]) -> NDArray[np.bool_]:
+        """The moves that a better side refuses because the game would be over."""
+        if self.settings.stalemate == "allow":
+            return np.zeros(len(moves), np.bool_)
+        return draws(board, moves)
+
+    def refused(self, board: Board, moves: list[str]) -> NDArray[np.bool_]:
+        """All moves that a better side refuses."""
+        return self.repeating(board, moves) | self.drawing(board, moves)
 
     def _of_successors(self, boards: Sequence[Board], legal: list[list[str]]) -> list[Opinion]:
         """Opinions from one forward pass of each position that a legal move leads to.

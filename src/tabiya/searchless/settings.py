@@ -74,6 +74,7 @@ Allowed: TypeAlias = dict[str, Choice | Real]
 
 DRAWING: Allowed = {"temperature": Real(0.0, 100.0), "top_p": Real(0.0, 1.0)}
 JUDGING: Allowed = {
+    "stalemate": Choice("refuse", "allow"),
     "margin": Real(-0.5, 0.5),
     "value": Choice("bins", "wdl"),
     "threads": Whole(1, 256),
@@ -100,6 +101,9 @@ class SearchlessSettings:
 
     repetition: str = "any"
     """Which repetitions a better side refuses: any, only the third, or none ("allow")."""
+
+    stalemate: str = "refuse"
+    """Whether a better side refuses moves that end the game drawn on the board."""
 
     margin: float = 0.05
     """How far above one half the expected score must be for the side to be better."""

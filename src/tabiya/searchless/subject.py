@@ -1,8 +1,8 @@
 """A network without search as the lens sees it: what does not hang on how its inputs are blanked.
 
-Its answers are probabilities of the legal moves, with the player's rule about
-repetitions applied as in a game; whether that rule made the choice is the one
-reason that only such a player can be asked for.
+Its answers are probabilities of the legal moves, with the player's rules about
+repetitions and stalemate applied as in a game; whether those made the choice is
+the one reason that only such a player can be asked for.
 """
 
 from __future__ import annotations
@@ -38,13 +38,16 @@ class SearchlessSubject(Subject, Generic[P]):
         return self._looked.play(board, self.limit)
 
     def own_reasons(self, chosen: str) -> OwnReasons:
-        """Whether the rule about repetitions made the choice."""
-        settings = replace(self._looked.settings, repetition="allow")
+        """Whether the rules about repetitions and stalemate made the choice."""
+        settings = replace(self._looked.settings, repetition="allow", stalemate="allow")
         freely = type(self._looked)(self._looked.network, settings).play(self.board, self.limit).move
         if freely == chosen:
             return OwnReasons()
-        text = f"Left alone it would play {self.board.san(freely)}, which brings an earlier position back."
-        return OwnReasons(findings=(Finding(text, "its rule about repetitions switched off", True, 1.0),))
+        ends = self.board.draws_after(freely)
+        what = "ends the game in a draw" if ends else "brings an earlier position back"
+        text = f"Left alone it would play {self.board.san(freely)}, which {what}."
+        rule = "stalemate" if ends else "repetitions"
+        return OwnReasons(findings=(Finding(text, f"its rule about {rule} switched off", True, 1.0),))
 
     def _as_answers(self, log_p: Sequence[NDArray[np.float64]], expected: NDArray[np.float64]) -> Answers:
         """Answers [N] from the log-probabilities of the legal moves and the expected scores [N]."""

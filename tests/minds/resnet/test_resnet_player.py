@@ -276,6 +276,40 @@ def test_the_last_of_a_hundred_quiet_half_moves_is_refused_like_a_repetition(bui
     assert opened(build(weight=0, policy=policy, value_bins=BETTER)).play(sooner, ANY).move == "a1b1"
 
 
+STALEMATE_OR_NOT = "7k/8/5K2/8/8/8/6Q1/8 w - - 0 1"
+
+
+def test_a_better_side_does_not_stalemate_unless_it_may(build):
+    board = Board(STALEMATE_OR_NOT)
+    policy = favouring(board, "g2g6", "g2g4")
+    better = build(weight=0, policy=policy, value_bins=BETTER)
+    assert opened(better).play(board, ANY).move == "g2g4"
+    assert opened(better, stalemate="allow").play(board, ANY).move == "g2g6"
+    assert opened(build(weight=0, policy=policy, value_bins=WORSE)).play(board, ANY).move == "g2g6"
+
+
+def test_a_better_side_does_not_take_the_last_man_that_could_mate(build):
+    # With the rook on g2 gone, and a knight left, nobody can mate.
+    board = Board("8/8/8/3k4/8/8/6rN/7K w - - 0 1")
+    policy = favouring(board, "h1g2")
+    assert board.draws_after("h1g2")
+    assert opened(build(weight=0, policy=policy, value_bins=BETTER)).play(board, ANY).move != "h1g2"
+    assert opened(build(weight=0, policy=policy, value_bins=WORSE)).play(board, ANY).move == "h1g2"
+
+
+def test_in_q_mode_a_stalemate_is_worth_a_draw(build):
+    board = Board(STALEMATE_OR_NOT)
+    q = np.full(4672, -3.0)
+    q[move_to_index(board, "g2g6", "planes")] = 3.0
+    assert opened(build(weight=0, q=q), mode="q", stalemate="allow").play(board, ANY).moves[0].score > 100
+    decision = opened(build(weight=0, q=q), mode="q").play(board, ANY)
+    # Everything else is worth less still: the draw is taken, for what it is.
+    assert decision.move == "g2g6"
+    assert decision.moves[0].score == 0
+    q[move_to_index(board, "g2g4", "planes")] = 1.0
+    assert opened(build(weight=0, q=q), mode="q").play(board, ANY).move == "g2g4"
+
+
 def test_a_mate_in_one_is_not_looked_for_in_one_pass(build):
     board = Board(MATE_IN_ONE)
     player = opened(build(weight=0, policy=favouring(board, "g1f1")))

@@ -209,6 +209,15 @@ def test_a_better_side_does_not_repeat_unless_it_may(files: dict[str, Path]):
     assert {each.move for each in allowing.moves} == {each.move for each in refusing.moves}
 
 
+def test_a_better_side_puts_stalemate_last_unless_it_may(files: dict[str, Path]):
+    board = _core.Board("7k/8/5K2/8/8/8/6Q1/8 w - - 0 1")
+    opened = OnnxTransformer(files["main"])
+    refusing = TransformerPlayer(opened, Settings(margin=-0.5)).play(board, Limit())
+    assert refusing.moves[-1].move == "g2g6"
+    allowing = TransformerPlayer(opened, Settings(margin=-0.5, stalemate="allow")).play(board, Limit())
+    assert allowing.moves[-1].move != "g2g6"
+
+
 def test_a_seed_repeats_its_draws(files: dict[str, Path]):
     opened = OnnxTransformer(files["main"])
     drawn = [

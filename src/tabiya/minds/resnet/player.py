@@ -75,24 +75,26 @@ class ResNetPlayer(SearchlessPlayer[OnnxNetwork, Settings]):
         q: NDArray[np.float64] | None,
         expected: float,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Log-probabilities of the moves, and their worth, with the repetition rule applied."""
-        settings, repeating = self.settings, self.repeating(board, moves)
+        """Log-probabilities of the moves, and their worth, with the rules about draws applied."""
+        settings = self.settings
         if policy is None:
             assert q is not None
-            q = np.where(repeating, np.minimum(q, DRAW), q)
+            q = np.where(self.repeating(board, moves), np.minimum(q, DRAW), q)
+            q = np.where(self.drawing(board, moves), DRAW, q)
             return from_worth(q), q
         log_p = policy
         if settings.mode == "mix":
             assert q is not None
             log_p = log_softmax((1 - settings.mix) * policy + settings.mix * from_worth(q))
-        if not (self.is_better(expected) and repeating.any() and not repeating.all()):
+        if not self.is_better(expected):
             return log_p, q
-        if settings.repetition == "weigh":
+        refused = self.refused(board, moves)
+        if settings.repetition == "weigh" and refused.any() and not refused.all():
             assert q is not None
-            best_other = int(np.argmax(np.where(repeating, -np.inf, log_p)))
+            best_other = int(np.argmax(np.where(refused, -np.inf, log_p)))
             if q[best_other] <= DRAW:
                 return log_p, q
-        return refuse(log_p, repeating), q
+        return refuse(log_p, refused), q
 
 
 def sigmoid(logits: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """The transformer as the lens sees it: rows blanked and attention cut in the ONNX file, by its own inputs.
 
 Masks are inputs of the network, so nothing has to be put back afterwards. The
-first pass is what is looked into; the player's rule about repetitions applies
+first pass is what is looked into; the player's rules about draws apply
 to it as in a game. Squares have their names on the real board, also where the
 network sees it turned round.
 """
@@ -119,8 +119,9 @@ class TransformerSubject(SearchlessSubject[TransformerPlayer], AttentiveSubject)
         ]
         outputs = {head: np.concatenate([each[head] for each in made]) for head in _HEADS}
         _, expected = self._looked.values(outputs)
-        unrepeated = [
-            self._looked.unrepeated(self.board, self._moves, log_softmax(policy[self._numbers]), float(value))
+        refused = self._looked.refused(self.board, self._moves)
+        undrawn = [
+            self._looked.undrawn(log_softmax(policy[self._numbers]), float(value), lambda: refused)
             for policy, value in zip(outputs["policy"], expected, strict=True)
         ]
-        return self._as_answers(unrepeated, expected)
+        return self._as_answers(undrawn, expected)

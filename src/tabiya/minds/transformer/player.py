@@ -9,7 +9,8 @@ rules in words.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +64,7 @@ class TransformerPlayer(SearchlessPlayer[OnnxTransformer, Settings]):
         return [
             Opinion(
                 moves,
-                self.unrepeated(board, moves, policies[row], float(expected[row])),
+                self.undrawn(policies[row], float(expected[row]), partial(self.refused, board, moves)),
                 None,
                 tuple(wdl[row].tolist()),
                 float(expected[row]),
@@ -101,8 +102,8 @@ class TransformerPlayer(SearchlessPlayer[OnnxTransformer, Settings]):
             changed.append(log_p)
         return changed
 
-    def unrepeated(
-        self, board: Board, moves: list[str], log_p: NDArray[np.float64], expected: float
+    def undrawn(
+        self, log_p: NDArray[np.float64], expected: float, refused: Callable[[], NDArray[np.bool_]]
     ) -> NDArray[np.float64]:
-        """Log-probabilities with the repetition rule applied."""
-        return refuse(log_p, self.repeating(board, moves)) if self.is_better(expected) else log_p
+        """Log-probabilities with those moves put last that a better side refuses."""
+        return refuse(log_p, refused()) if self.is_better(expected) else log_p
