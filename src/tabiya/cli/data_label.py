@@ -5,8 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from tabiya.cli.common import add_limit_arguments, add_on_argument, executor_of, print_json, progress
+from tabiya.cli.common import (
+    add_limit_arguments,
+    add_on_argument,
+    executor_of,
+    limit_from,
+    print_json,
+    progress,
+)
 from tabiya.errors import UserError
+from tabiya.player import Limit
 
 if TYPE_CHECKING:
     from tabiya.data.teaching import Teaching
@@ -65,14 +73,14 @@ def teaching_of(
     from tabiya.data.teaching import Teaching
 
     command, *arguments = engine_words(args.teacher)
-    unlimited = args.depth is None and args.nodes is None and args.movetime is None
+    limit = limit_from(args, Limit(depth=depth, nodes=nodes))
     return Teaching(
         command=command,
         arguments=tuple(arguments),
         options=_options(args),
-        depth=depth if unlimited else args.depth,
-        nodes=nodes if unlimited else args.nodes,
-        movetime=None if args.movetime is None else args.movetime / 1000,
+        depth=limit.depth,
+        nodes=limit.nodes,
+        movetime=limit.movetime,
         all_moves=all_moves,
         review=review,
         workers=1 if args.workers is None else args.workers,

@@ -98,10 +98,11 @@ def playable(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
     import numpy as np
 
     from tabiya._core import states
+    from tabiya.board.states import GOES_ON
 
     _, first = np.unique(packed, axis=0, return_index=True)
     once = packed[np.sort(first)]
-    return np.ascontiguousarray(once[states(once) == 0])
+    return np.ascontiguousarray(once[states(once) == GOES_ON])
 
 
 def collect(

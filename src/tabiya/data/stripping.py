@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabiya import _core
+from tabiya.board.states import DRAWN
 
 BARE = 0.6
 """Share of positions in which nothing but the king is left."""
@@ -25,8 +26,6 @@ TRIES = 6
 """Positions made of one of a game; one in fifteen or so can be stalemated at once."""
 RISKY = 1 / 3
 """Share, at the most, of positions with such a move among those that are kept."""
-DRAWN = 2
-"""What `_core.states` says of a stalemate."""
 
 
 def stripped(packed: NDArray[np.uint8], chance: np.random.Generator) -> NDArray[np.uint8]:

@@ -56,6 +56,24 @@ def test_a_grown_network_says_what_the_small_one_said(wider):
         assert torch.allclose(before, after, rtol=1e-3, atol=1e-4)
 
 
+def test_squares_may_look_at_each_other_more_often():
+    seldom = replace(NARROW, blocks=4, mixing_every=2)
+    small, large = trained(seldom), ResNet(replace(seldom, channels=12, mixing_every=1)).eval()
+    fresh = load_fitting(large, grown(state_tensors(model=small, rng=False), large))
+    assert {name[:7] for name in fresh} == {"mixes.0", "mixes.2"}
+    planes = torch.rand(5, 18, 8, 8)
+    for before, after in zip(small(planes), large(planes), strict=True):
+        assert torch.allclose(before, after, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(("blocks", "old", "new"), [(4, 2, 4), (6, 3, 2), (11, 4, 1)])
+def test_a_place_that_is_lost_or_not_known_is_said(blocks, old, new):
+    small = trained(replace(NARROW, blocks=blocks, mixing_every=old))
+    large = ResNet(replace(NARROW, blocks=blocks, mixing_every=new))
+    with pytest.raises(UserError, match="have no place where mixing_every is"):
+        grown(state_tensors(model=small, rng=False), large)
+
+
 def test_what_is_new_in_it_learns():
     small, large = trained(NARROW), ResNet(replace(NARROW, channels=12))
     load_fitting(large, grown(state_tensors(model=small, rng=False), large))

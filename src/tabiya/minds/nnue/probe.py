@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tabiya import _core
 from tabiya.arena.puzzles import load_puzzles
+from tabiya.board.states import DRAWN, MATED
 from tabiya.errors import UserError
 from tabiya.minds.nnue.training import Probe
 
@@ -38,7 +39,7 @@ class FirstChoices:
         network = _core.QuantisedNetwork(file.read_bytes())
         answer = network.evaluate(self._after, self._threads)
         # For the side that answers: mated is the worst, a draw is nothing.
-        answer = np.where(self._states == 1, -MATE, np.where(self._states == 2, 0, answer))
+        answer = np.where(self._states == MATED, -MATE, np.where(self._states == DRAWN, 0, answer))
         starts = self._offsets[:-1]
         best = answer == np.repeat(np.minimum.reduceat(answer, starts), np.diff(self._offsets))
         return np.add.reduceat(best & self._wanted, starts) / np.add.reduceat(best.astype(np.int64), starts)

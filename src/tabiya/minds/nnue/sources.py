@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabiya import _core
+from tabiya.board.states import GOES_ON
 from tabiya.data.labels import MoveLabels, held_out, load_move_labels, select, shard_values
 from tabiya.data.scale import MOVE_MATE, VALUE_MATE, label_probability
 from tabiya.data.shards import ShardFolder, Split
@@ -188,7 +189,7 @@ def _of_successors(labels: MoveLabels, quiet: bool, loss: NnueLoss, threads: int
     value = (1 - label_probability(scores, MOVE_MATE, loss.scale)).astype(np.float32)
     samples = Samples(after[:, None], value, np.full(len(after), -1, np.int8))
     # A search never asks about a finished game, whatever the filter says.
-    goes_on = _core.states(after, threads) == 0
+    goes_on = _core.states(after, threads) == GOES_ON
     if quiet:
         goes_on &= _core.quiet(after, None, threads)
     return samples.chosen(goes_on)

@@ -3,12 +3,13 @@
 New channels are fed at random and listened to by nobody: the weights by which
 the old parts would read them are zero. So the wide network begins with the
 narrow one's answers, and what is new earns its place by its gradient. Deeper
-it may be as well, because a block begins as the identity.
+it may be as well, and its squares may look at each other more often, because a
+block of either kind begins as the identity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import torch
 from torch import Tensor
@@ -29,7 +30,7 @@ def grown(tensors: Mapping[str, Tensor], network: ResNet) -> dict[str, Tensor]:
     fresh = named_state(network)
     heads = network.shape.mixing_heads
     found = {}
-    for full, old in tensors.items():
+    for full, old in _at_their_blocks(tensors, network.shape.mixing_every).items():
         prefix, _, name = full.partition(".")
         if prefix not in ("ema", "model") or name not in fresh:
             found[full] = old
@@ -44,6 +45,33 @@ def grown(tensors: Mapping[str, Tensor], network: ResNet) -> dict[str, Tensor]:
                 f"the checkpoint's {name} is {list(old.shape)}, which does not fit into {list(new.shape)}"
             )
     return found
+
+
+def _at_their_blocks(tensors: Mapping[str, Tensor], every: int) -> dict[str, Tensor]:
+    """The weights with each mix renumbered, so that it follows the block that it followed before."""
+    blocks, mixes = (_count(tensors, part) for part in ("blocks", "mixes"))
+    if not mixes or not every or blocks // every == mixes:
+        return dict(tensors)
+    possible = [each for each in range(1, blocks + 1) if blocks // each == mixes]
+    if len(possible) > 1 or possible[0] % every:
+        raise UserError(
+            f"the checkpoint's {blocks} blocks with {mixes} mixes have no place where mixing_every is {every}"
+        )
+    found = {}
+    for full, tensor in tensors.items():
+        prefix, _, name = full.partition(".")
+        part, _, rest = name.partition(".")
+        if part == "mixes":
+            number, _, last = rest.partition(".")
+            full = f"{prefix}.mixes.{(int(number) + 1) * (possible[0] // every) - 1}.{last}"
+        found[full] = tensor
+    return found
+
+
+def _count(names: Iterable[str], part: str) -> int:
+    """How many blocks or mixes the weights of these names belong to."""
+    parts = (name.split(".") for name in names)
+    return len({each[2] for each in parts if each[0] in ("ema", "model") and each[1:2] == [part]})
 
 
 def _placed(name: str, old: Tensor, new: Tensor, heads: int) -> Tensor:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabiya import _core
+from tabiya.board.states import DRAWN, GOES_ON, MATED
 from tabiya.data.labels import MoveLabels
 from tabiya.data.scale import MOVE_MATE
 from tabiya.data.shards import ShardFolder
@@ -74,11 +75,11 @@ def _value_chunk(
     offsets, after, _ = _core.successors(rows, threads)
     states = _core.states(after, threads)
     wanted = _likely(judge, rows, offsets, least, threads) if least else np.ones(len(after), np.bool_)
-    looked_at = np.flatnonzero(wanted & (states == 0))
+    looked_at = np.flatnonzero(wanted & (states == GOES_ON))
     values = np.zeros(len(after), np.float32)
     values[looked_at] = judge.values(np.ascontiguousarray(after[looked_at]))
     known = _scores(values, states)
-    return offsets, _below_the_rest(known, wanted | (states != 0), offsets) if least else known
+    return offsets, _below_the_rest(known, wanted | (states != GOES_ON), offsets) if least else known
 
 
 def _likely(
@@ -112,5 +113,5 @@ def _below_the_rest(
 def _scores(values: NDArray[np.float32], states: NDArray[np.uint8]) -> NDArray[np.int16]:
     """Centipawns for the side that moved: the successor is seen by the other."""
     scores = np.rint(centipawns_of(1.0 - values.astype(np.float64)))
-    scores = np.where(states == 1, MOVE_MATE - 1, np.where(states == 2, 0, scores))
+    scores = np.where(states == MATED, MOVE_MATE - 1, np.where(states == DRAWN, 0, scores))
     return scores.astype(np.int16)

@@ -42,6 +42,8 @@ rows are computed as 96 and not as 128."""
 FORWARD = Launch(part=32, warps=2, stages=2, programs=32)
 QUERIES = Launch(part=64, warps=4, stages=3, programs=64)
 KEYS = Launch(part=64, warps=4, stages=3, programs=64)
+LOG2_E = tl.constexpr(1.4426950408889634)
+"""Scores are taken in base 2, in which a device has its exponential: a product less for every weight."""
 
 
 @triton.jit
@@ -67,9 +69,10 @@ def _forward(
     here = (i < rows)[:, None]
     there = (last < rows)[None, :]
     at = bias + (head * rows + i[:, None]) * rows
-    own = tl.load(at + j[None, :], mask=here, other=0.0).to(tl.float32)
-    own_last = tl.load(at + last[None, :], mask=here & there, other=0.0).to(tl.float32)
+    own = tl.load(at + j[None, :], mask=here, other=0.0).to(tl.float32) * LOG2_E
+    own_last = tl.load(at + last[None, :], mask=here & there, other=0.0).to(tl.float32) * LOG2_E
     own_last = tl.where(there, own_last, -1e30)
+    steep = scale * LOG2_E
     width = heads * size
     for board in range(tl.program_id(1), boards, tl.num_programs(1)):
         start = qkv + tl.cast(board, tl.int64) * rows * 3 * width + head * size
@@ -81,17 +84,17 @@ def _forward(
         v = tl.load(start + width + theirs)
         k_last = tl.load(start + theirs_last, mask=(last < rows)[:, None], other=0.0)
         v_last = tl.load(start + width + theirs_last, mask=(last < rows)[:, None], other=0.0)
-        scores = tl.dot(q, tl.trans(k)) * scale + own
-        scores_last = tl.dot(q, tl.trans(k_last)) * scale + own_last
+        scores = tl.dot(q, tl.trans(k)) * steep + own
+        scores_last = tl.dot(q, tl.trans(k_last)) * steep + own_last
         top = tl.maximum(tl.max(scores, 1), tl.max(scores_last, 1))
-        raised = tl.exp(scores - top[:, None])
-        raised_last = tl.exp(scores_last - top[:, None])
+        raised = tl.exp2(scores - top[:, None])
+        raised_last = tl.exp2(scores_last - top[:, None])
         total = tl.sum(raised, 1) + tl.sum(raised_last, 1)
         made = tl.dot(raised.to(v.dtype), v) + tl.dot(raised_last.to(v.dtype), v_last)
         made = made / total[:, None]
         to = out + tl.cast(board, tl.int64) * rows * width + head * size + i[:, None] * width + c[None, :]
         tl.store(to, made.to(out.dtype.element_ty), mask=here)
-        tl.store(lse + (board * heads + head) * rows + i, top + tl.log(total), mask=i < rows)
+        tl.store(lse + (board * heads + head) * rows + i, top + tl.log2(total), mask=i < rows)
 
 
 @triton.jit
@@ -122,8 +125,9 @@ def _backward_queries(
     both = here & (last < rows)[None, :]
     at = bias + (head * rows + i[:, None]) * rows
     # Rows that only fill up have no weight: they must not multiply an infinity with a gradient of zero.
-    own = tl.load(at + j[None, :], mask=here, other=-1e30).to(tl.float32)
-    own_last = tl.load(at + last[None, :], mask=both, other=-1e30).to(tl.float32)
+    own = tl.load(at + j[None, :], mask=here, other=-1e30).to(tl.float32) * LOG2_E
+    own_last = tl.load(at + last[None, :], mask=both, other=-1e30).to(tl.float32) * LOG2_E
+    steep = scale * LOG2_E
     width = heads * size
     summed = tl.zeros((part, most), tl.float32)
     summed_last = tl.zeros((part, rest), tl.float32)
@@ -141,8 +145,8 @@ def _backward_queries(
         g = tl.load(come, mask=here, other=0.0)
         place = (board * heads + head) * rows + i
         norm = tl.load(lse + place, mask=i < rows, other=0.0)
-        weights = tl.exp(tl.dot(q, tl.trans(k)) * scale + own - norm[:, None])
-        weights_last = tl.exp(tl.dot(q, tl.trans(k_last)) * scale + own_last - norm[:, None])
+        weights = tl.exp2(tl.dot(q, tl.trans(k)) * steep + own - norm[:, None])
+        weights_last = tl.exp2(tl.dot(q, tl.trans(k_last)) * steep + own_last - norm[:, None])
         weight_grad = tl.dot(g, tl.trans(v))
         weight_grad_last = tl.dot(g, tl.trans(v_last))
         mean = tl.sum(weights * weight_grad, 1) + tl.sum(weights_last * weight_grad_last, 1)
@@ -185,8 +189,9 @@ def _backward_keys(
     both = here & (last < rows)[None, :]
     own = tl.load(bias + (head * rows + i[None, :]) * rows + j[:, None], mask=here, other=-1e30)
     own_last = tl.load(bias + (head * rows + last[None, :]) * rows + j[:, None], mask=both, other=-1e30)
-    own = own.to(tl.float32)
-    own_last = own_last.to(tl.float32)
+    own = own.to(tl.float32) * LOG2_E
+    own_last = own_last.to(tl.float32) * LOG2_E
+    steep = scale * LOG2_E
     width = heads * size
     for board in range(tl.program_id(1), boards, tl.num_programs(1)):
         offset = tl.cast(board, tl.int64) * rows * 3 * width + head * size
@@ -205,8 +210,8 @@ def _backward_keys(
         norm_last = tl.load(lse + place + last, mask=last < rows, other=0.0)
         mean = tl.load(middle + place + i)
         mean_last = tl.load(middle + place + last, mask=last < rows, other=0.0)
-        weights = tl.exp(tl.dot(k, tl.trans(q)) * scale + own - norm[None, :])
-        weights_last = tl.exp(tl.dot(k, tl.trans(q_last)) * scale + own_last - norm_last[None, :])
+        weights = tl.exp2(tl.dot(k, tl.trans(q)) * steep + own - norm[None, :])
+        weights_last = tl.exp2(tl.dot(k, tl.trans(q_last)) * steep + own_last - norm_last[None, :])
         v_grad = tl.dot(weights.to(g.dtype), g) + tl.dot(weights_last.to(g.dtype), g_last)
         score_grad = weights * (tl.dot(v, tl.trans(g)) - mean[None, :])
         score_grad_last = weights_last * (tl.dot(v, tl.trans(g_last)) - mean_last[None, :])
