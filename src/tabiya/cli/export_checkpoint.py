@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     need_torch("a checkpoint")
     from tabiya.cli.export_files import manifest_of, open_network
+    from tabiya.files import checksum
     from tabiya.learn.checkpoint import save_checkpoint, state_tensors
     from tabiya.learn.parameters import parameter_count
 
@@ -45,7 +46,9 @@ def run(args: argparse.Namespace) -> int:
     manifest = manifest_of(path)
     network, shape = _restored(args, player, manifest)
     config = {**manifest.get("config", {}), "mind": player.settings.MIND, "shape": shape}
-    save_checkpoint(args.out, state_tensors(model=network, rng=False), {"step": 0, "config": config})
+    before = {"sha256": checksum(path), "trained_on": manifest.get("trained_on", {})}
+    metadata = {"step": 0, "config": config, "before": before}
+    save_checkpoint(args.out, state_tensors(model=network, rng=False), metadata)
     figures = {"network": str(path), "out": str(args.out), "parameters": parameter_count(path)}
     if args.json:
         print_json(figures)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabiya.errors import UserError
-from tabiya.learn.run_record import trained_on
+from tabiya.learn.run_record import learned_before, trained_on
 from tabiya.learn.sidecar import write_sidecar
 
 POSITIONS = 1000
@@ -49,7 +49,7 @@ def largest_differences(
 def learned_until(checkpoint: Path, metadata: dict[str, Any]) -> dict[str, Any]:
     """Steps, and what the run's folder says it learned from."""
     steps = {"steps": metadata["step"]} if "step" in metadata else {}
-    return steps | trained_on(checkpoint.parent)
+    return steps | trained_on(checkpoint.parent) | learned_before(checkpoint.parent)
 
 
 def describe_exported(

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from tabiya.errors import UserError
-from tabiya.files import hold_to_settings
+from tabiya.files import hold_to_settings, write_json
 from tabiya.learn.checkpoint import (
     checkpoint_path,
     keep_last,
@@ -35,6 +35,7 @@ from tabiya.learn.config import config_to_dict, refuse_below_one
 from tabiya.learn.distributed import team
 from tabiya.learn.log import RunLog
 from tabiya.learn.muon import Muon
+from tabiya.learn.run_record import BEFORE_FILE
 from tabiya.learn.schedule import Ema, Kind, learning_rate
 
 
@@ -104,6 +105,8 @@ class TrainingRun(ABC, Generic[Config, Network, HeldOut]):
         elif start is not None:
             self.begin_with(start[0])
             self.ema = Ema(self.network, config.ema_decay)
+            if self.team.leads and "before" in start[1]:
+                write_json(folder / BEFORE_FILE, start[1]["before"])
 
     @abstractmethod
     def new_network(self) -> Network:

@@ -9,6 +9,8 @@ from typing import Any
 from tabiya.errors import UserError
 
 LOG_FILE = "log.jsonl"
+BEFORE_FILE = "before.json"
+"""What the network that a run began with had learned from already."""
 RECORDS = ("record.json", "manifest.json")
 """Where a run may have written what it learned from, the first that is there."""
 
@@ -31,7 +33,10 @@ def run_config(folder: Path) -> dict[str, Any]:
 
 
 def learned_by(network: Path) -> dict[str, Any]:
-    """Steps, positions shown, device minutes and held-out losses of `step-N`, by the files of its run."""
+    """Steps, positions shown, device minutes and held-out losses of `step-N`, by the files of its run.
+
+    What it began with is under `before`.
+    """
     folder, number = network.parent, network.stem.removeprefix("step-")
     if not number.isdigit():
         return {}
@@ -42,7 +47,14 @@ def learned_by(network: Path) -> dict[str, Any]:
     figures: dict[str, Any] = {"steps": step, "device_minutes": round(lines[-1]["seconds"] / 60, 2)}
     figures |= {key: value for key, value in lines[-1].items() if key.startswith("validation_")}
     batch = run_config(folder).get("batch")
-    return figures if batch is None else {**figures, "positions_seen": step * batch}
+    figures |= {} if batch is None else {"positions_seen": step * batch}
+    return figures | learned_before(folder)
+
+
+def learned_before(folder: Path) -> dict[str, Any]:
+    """`before`: checksum and training of the network that the run began with; empty where it began afresh."""
+    found = _object(folder / BEFORE_FILE)
+    return {} if found is None else {"before": found}
 
 
 def _object(path: Path) -> dict[str, Any] | None:

@@ -15,13 +15,17 @@ from tabiya import _core  # noqa: E402
 from tabiya.board.planes import CLOCK_PLANE, CLOCK_SCALE, encode  # noqa: E402
 from tabiya.cli import main  # noqa: E402
 from tabiya.errors import UserError  # noqa: E402
+from tabiya.files import checksum  # noqa: E402
 from tabiya.learn.checkpoint import load_checkpoint, load_weights  # noqa: E402
 from tabiya.learn.export import OUTPUTS, export_onnx  # noqa: E402
+from tabiya.learn.feed import Source  # noqa: E402
 from tabiya.learn.quantise import store_weights  # noqa: E402
 from tabiya.learn.sidecar import write_sidecar  # noqa: E402
 from tabiya.minds.resnet.network import ResNet, ResNetShape  # noqa: E402
 from tabiya.minds.resnet.onnx_network import OnnxNetwork  # noqa: E402
+from tabiya.minds.resnet.promotion import shipped_shelf  # noqa: E402
 from tabiya.minds.resnet.restored import norms, restored  # noqa: E402
+from tabiya.minds.resnet.training import ResNetTraining, Run  # noqa: E402
 
 SHAPES = {
     "pairs": ResNetShape(blocks=2, channels=16, squeeze=4, mixing_every=1, move_head="pairs"),
@@ -75,7 +79,15 @@ def test_a_checkpoint_of_a_file_in_eight_bits_is_what_a_run_starts_from(tmp_path
     shape = SHAPES["pairs"]
     wide, small = exported(tmp_path, shape), tmp_path / "small.onnx"
     store_weights(wide, small)
-    write_sidecar(small, kind="resnet", planes=shape.planes, parameters=1, config={"shape": vars(shape)})
+    seen = {"positions_seen": 7}
+    write_sidecar(
+        small,
+        kind="resnet",
+        planes=shape.planes,
+        parameters=1,
+        config={"shape": vars(shape)},
+        trained_on=seen,
+    )
     out = tmp_path / "start.safetensors"
     assert main(["export", "checkpoint", str(small), "--out", str(out), "--positions", "64", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["out"] == str(out)
@@ -88,6 +100,24 @@ def test_a_checkpoint_of_a_file_in_eight_bits_is_what_a_run_starts_from(tmp_path
     with torch.no_grad():
         found = network(planes_of(asked, shape))[0].numpy()
     np.testing.assert_allclose(found, wanted, atol=1e-4)
+    # What it had learned from goes with it, through a run, to the next network's manifest.
+    settings = ResNetTraining(
+        steps=3,
+        batch=4,
+        sources=(Source(kind="games", path="nowhere", share=1.0),),
+        shape=shape,
+        start_from=str(out),
+        device="cpu",
+        compile=False,
+    )
+    run = Run(settings, tmp_path / "run")
+    (run.folder / "log.jsonl").write_text('{"step": 3, "seconds": 60.0}\n')
+    learned = shipped_shelf().learned(run.export())
+    assert learned == {}
+    run.step = 3
+    learned = shipped_shelf().learned(run.export())
+    assert learned["positions_seen"] == 12
+    assert learned["before"] == {"sha256": checksum(small), "trained_on": seen}
 
 
 def test_what_cannot_be_restored_is_one_sentence(tmp_path: Path, capsys):

@@ -8,6 +8,7 @@ from typing import Any
 from tabiya.errors import UserError
 from tabiya.learn.parameters import parameter_count
 from tabiya.learn.promotion import FIRST_NAME, Shelf
+from tabiya.learn.run_record import learned_by
 from tabiya.minds.resnet import shelf
 from tabiya.minds.resnet.onnx_network import OnnxNetwork
 from tabiya.player import PlayerError
@@ -15,7 +16,7 @@ from tabiya.player import PlayerError
 
 def shipped_shelf() -> Shelf:
     """Where the shipped ResNet lies."""
-    return Shelf("resnet", shelf.SHIPPED, ".onnx", _inputs, parameter_count)
+    return Shelf("resnet", shelf.SHIPPED, ".onnx", _inputs, parameter_count, learned_by)
 
 
 def candidate_path(where: Path) -> Path:
