@@ -22,7 +22,7 @@ def test_every_setting_says_what_it_may_be_and_takes_its_own_default(settings: t
 
 
 def test_settings_are_shown_beside_what_they_belong_to():
-    common = ["margin", "value", "threads", "seed"]
+    common = ["stalemate", "margin", "value", "threads", "seed"]
     shown = [option.name for option in ResNetSettings.options()]
     assert shown == ["mode", "temperature", "top_p", "mix", "repetition", *common]
     shown = [option.name for option in TransformerSettings.options()]
@@ -36,6 +36,7 @@ def test_settings_are_shown_beside_what_they_belong_to():
         ("sead", "1", "{mind} has no option 'sead', did you mean 'seed'?"),
         ("xyzzy", "1", "{mind} has no option 'xyzzy'; there are {names}"),
         ("repetition", "never", "repetition must be one of {repetitions}, not 'never'"),
+        ("stalemate", "never", "stalemate must be one of refuse, allow, not 'never'"),
         ("seed", "1.0", "seed must be a whole number, not '1.0'"),
         ("margin", "wide", "margin must be a number, not 'wide'"),
         ("margin", "inf", "margin must lie between -0.5 and 0.5, not inf"),
