@@ -7,6 +7,7 @@ use shakmaty::{Chess, Color, Move, Position};
 use crate::error::{Error, Result};
 use crate::packed::{self, Packed};
 use crate::rules;
+use crate::successors::{State, state_of};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
@@ -69,8 +70,7 @@ impl Game {
 
     /// Play a move that is known to be legal.
     pub fn push(&mut self, m: Move) {
-        let mut next = self.position().clone();
-        next.play_unchecked(m);
+        let next = self.after(m);
         self.keys.push(packed::key(&packed::pack(&next, 0)));
         self.positions.push(next);
         self.moves.push(m);
@@ -91,17 +91,21 @@ impl Game {
 
     /// How often the position after a legal move stood there before.
     pub fn repetitions_after(&self, m: Move) -> u32 {
-        let mut next = self.position().clone();
-        next.play_unchecked(m);
+        let next = self.after(m);
         let key = packed::key(&packed::pack(&next, 0));
         self.earlier(key, self.keys.len(), next.halfmoves())
     }
 
     /// Whether a legal move ends the game drawn on the board: stalemate, or nobody can mate any more.
     pub fn draws_after(&self, m: Move) -> bool {
+        state_of(&self.after(m)) == State::Drawn
+    }
+
+    /// The position after a move that is known to be legal.
+    fn after(&self, m: Move) -> Chess {
         let mut next = self.position().clone();
         next.play_unchecked(m);
-        next.is_insufficient_material() || (!next.is_check() && next.legal_moves().is_empty())
+        next
     }
 
     /// Occurrences of `key` before ply `at`, no further back than the last irreversible move.

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::move_code::MoveCode;
 use crate::packed::{self, Packed};
-use crate::{Position, rules};
+use crate::{Chess, Position, rules};
 
 /// What is known of a position by the rules alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,12 +60,15 @@ fn of_part(positions: &[Packed]) -> Result<Successors> {
 }
 
 pub fn state(row: &Packed) -> Result<State> {
-    let position = packed::unpack(row)?;
+    Ok(state_of(&packed::unpack(row)?))
+}
+
+pub fn state_of(position: &Chess) -> State {
     if position.is_insufficient_material() {
-        return Ok(State::Drawn);
+        return State::Drawn;
     }
     if !position.legal_moves().is_empty() {
-        return Ok(State::GoesOn);
+        return State::GoesOn;
     }
-    Ok(if position.is_check() { State::Mated } else { State::Drawn })
+    if position.is_check() { State::Mated } else { State::Drawn }
 }
