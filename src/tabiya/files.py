@@ -16,7 +16,7 @@ import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
@@ -179,6 +179,18 @@ def claimed(lock: Path) -> Iterator[bool]:
             yield False
         else:
             yield True
+
+
+@contextmanager
+def in_turn(lock: Path) -> Iterator[None]:
+    """Wait until no other process holds the lock file, and hold it; one that dies lets go of it."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("ab") as file:
+        with suppress(ImportError):  # no such locks on this system
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager

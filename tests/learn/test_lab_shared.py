@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -101,6 +102,23 @@ def test_what_another_process_is_at_is_left_to_it_until_it_is_killed(
     assert asked == ["c"]
     assert train_missing(folder, every, train_one) == []
     assert asked == ["c", "b"]
+
+
+def test_the_device_is_one_run_s_at_a_time(folder: LabFolder):
+    order: list[str] = []
+
+    def second() -> None:
+        with folder.device_turn():
+            order.append("second")
+
+    waiting = threading.Thread(target=second)
+    with folder.device_turn():
+        waiting.start()
+        waiting.join(0.2)
+        assert waiting.is_alive()
+        order.append("first")
+    waiting.join(10)
+    assert order == ["first", "second"]
 
 
 def test_questions_that_another_process_puts_are_not_put_again(folder: LabFolder):

@@ -79,6 +79,10 @@ class RunLog:
         self._write({"note": text})
         self._display.say(text)
 
+    def leave_out(self, seconds: float) -> None:
+        """Count these seconds as none of the run's own: it waited for something."""
+        self._began += seconds
+
     def close(self) -> None:
         """Show the last report if it was not yet shown, and give the terminal back."""
         self._display.close()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -37,6 +37,7 @@ from tabiya.learn.log import RunLog
 from tabiya.learn.muon import Muon
 from tabiya.learn.run_record import BEFORE_FILE
 from tabiya.learn.schedule import Ema, Kind, learning_rate
+from tabiya.learn.stepper import PLAIN_STEPS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +88,8 @@ class TrainingRun(ABC, Generic[Config, Network, HeldOut]):
         self._capture = config.compile if capture is None else capture
         self.device = torch.device(config.device)
         self.team = team()
+        self.device_turn: Callable[[], AbstractContextManager[None]] = nullcontext
+        """What is held from when a step is compiled and captured, where other runs want the device too."""
         folder.mkdir(parents=True, exist_ok=True)
         if self.team.leads:
             hold_to_settings(folder / "config.json", config_to_dict(config))
@@ -166,10 +169,27 @@ class TrainingRun(ABC, Generic[Config, Network, HeldOut]):
         deadline: float | None,
     ) -> dict[str, float]:
         """Step by step up to `target` or the deadline; the last figures that were reported."""
+        with ExitStack() as turn:
+            return self._loop(target, take_step, held_out, log, deadline, turn)
+
+    def _loop(
+        self,
+        target: int,
+        take_step: Callable[[], dict[str, Tensor]],
+        held_out: HeldOut,
+        log: RunLog,
+        deadline: float | None,
+        turn: ExitStack,
+    ) -> dict[str, float]:
         config = self.config
         figures: dict[str, float] = {}
-        mark, mark_step = time.monotonic(), self.step
+        mark, mark_step, first = time.monotonic(), self.step, self.step
         while self.step < target:
+            if self.step == first + PLAIN_STEPS + 1:
+                asked = time.monotonic()
+                turn.enter_context(self.device_turn())
+                mark, mark_step = time.monotonic(), self.step
+                log.leave_out(mark - asked)
             rate = self.set_rate()
             self.ema.advance()
             parts = take_step()

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,7 @@ from tabiya.learn.checkpoint import load_checkpoint, newest_checkpoint  # noqa: 
 from tabiya.learn.config import config_from_dict, load_config  # noqa: E402
 from tabiya.learn.feed import Source  # noqa: E402
 from tabiya.learn.log import read_log  # noqa: E402
+from tabiya.learn.stepper import PLAIN_STEPS  # noqa: E402
 from tabiya.learn.token_tables import TokenTable, load_tokens  # noqa: E402
 from tabiya.minds.transformer.loss import LossWeights, first_pass, second_pass  # noqa: E402
 from tabiya.minds.transformer.network import Outputs  # noqa: E402
@@ -183,6 +186,26 @@ def slow(self, *given):
 Run.one_step = slow
 Run(load_config(sys.argv[1], TransformerTraining), Path(sys.argv[2])).train()
 """
+
+
+def test_a_run_asks_for_the_device_once_it_is_warm_and_its_waiting_is_not_counted(
+    config: Path, tmp_path: Path
+):
+    run = Run(load_config(config, TransformerTraining), tmp_path / "run")
+    held: list[int] = []
+
+    @contextmanager
+    def turn() -> Iterator[None]:
+        time.sleep(0.5)
+        held.append(run.step)
+        yield
+        held.append(run.step)
+
+    run.device_turn = turn
+    began = time.monotonic()
+    run.train()
+    assert held == [PLAIN_STEPS + 1, run.config.steps]
+    assert read_log(run.folder)[-1]["seconds"] < time.monotonic() - began - 0.5
 
 
 def test_kill_nine_and_the_resumed_run_ends_equal_to_the_bit(config: Path, tmp_path: Path):

@@ -53,6 +53,7 @@ def _train_one(
     """Train and export one network; False if the time was over before its end."""
     config = training_of(variant.recipe, lab)
     run = Run(config, folder.run(variant.name), tables.loader(variant.recipe.values))
+    run.device_turn = folder.device_turn
     if variant.recipe.trained:
         run.train(minutes)
         if run.step < config.steps:

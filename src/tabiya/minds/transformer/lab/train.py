@@ -61,6 +61,7 @@ def _train_one(
         masked=variant.masked,
     )
     run = LabRun(config, folder.run(variant.name), tables, budget.capture)
+    run.device_turn = folder.device_turn
     run.train(minutes)
     if run.step < config.steps:
         return False
