@@ -223,7 +223,7 @@ def test_shared_tables_are_those_that_a_run_would_read_for_itself(data: Path):
             assert torch.equal(shared.packed, own.packed)
 
 
-def test_wide_networks_are_kept_from_the_fused_kernel(data: Path):
+def test_wide_networks_are_computed_in_a_way_of_their_own(data: Path):
     text = config(data, sizes=ONE_SIZE).read_text().replace('wide_attention = "plain"', 'attention = "fused"')
     path = data / "gpu.toml"
     path.write_text(text.replace('device = "cpu"', 'device = "cuda"'))

@@ -51,3 +51,30 @@ def test_a_step_is_told_by_what_it_spends_its_time_on(tmp_path: Path, labels: Pa
     assert any("mm" in each["kernel"] for each in found)
     assert [each["ms"] for each in found] == sorted((each["ms"] for each in found), reverse=True)
     assert 0.9 < sum(each["share"] for each in found) <= 1.001
+
+
+def test_the_fastest_division_of_every_kernel_is_put_in_use(monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("triton")
+    from tabiya.minds.transformer import divisions, kernel, product_kernel
+
+    monkeypatch.setattr(kernel, "LAUNCHES", dict(kernel.LAUNCHES))
+    monkeypatch.setattr(product_kernel, "TILE", product_kernel.TILE)
+
+    def clock(_run: object) -> float:
+        forward, queries, keys = kernel.launches_of(85)
+        if forward.part == 128:
+            raise RuntimeError("out of shared memory")
+        wanted = (forward.part == 64, forward.programs == 24, queries.holds, keys.registers == 168)
+        return 5.0 - sum(wanted)
+
+    shape = config_from_dict(
+        {**TINY, "sources": [{"kind": "labels", "path": "x", "share": 1.0}]}, TransformerTraining
+    ).shape
+    found = divisions.tune(shape, boards=1, clock=clock)
+    forward, queries, keys = kernel.launches_of(85)
+    assert (forward.part, forward.programs, queries.holds, keys.registers) == (64, 24, True, 168)
+    assert found["product"][0].division == product_kernel.TILE
+    assert found["forward"][-1].ms == float("inf")
+    lines = divisions.as_lines(found, most=1)
+    assert [line["kernel"] for line in lines] == ["forward", "queries", "keys", "product"]
+    assert lines[0]["ms"] == min(timed.ms for timed in found["forward"])

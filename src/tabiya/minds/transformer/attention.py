@@ -83,14 +83,23 @@ class Attention(nn.Module):
         self.dynamic = DynamicBias(shape) if shape.bias == "dynamic" else None
 
     def forward(
-        self, x: Tensor, shared: SharedBias | None = None, cut: Cut | None = None, layer: int = 0
+        self,
+        x: Tensor,
+        shared: SharedBias | None = None,
+        cut: Cut | None = None,
+        layer: int = 0,
+        read: int | None = None,
     ) -> Tensor:
+        """`read`: how many of the first rows look at the others, if not all."""
         bias = self._bias(x, shared)
         qkv = self.qkv(x).unflatten(-1, (3, self.heads, -1))
         if self.way == "fused":
             gathered = _fused(qkv, bias, self.scale)
+            gathered = gathered if read is None else gathered[:, :read]
         else:
             q, k, v = (qkv[:, :, each].transpose(1, 2) for each in range(3))
+            if read is not None:
+                q, bias = q[:, :, :read], None if bias is None else bias[..., :read, :]
             if self.way == "plain":
                 gathered = self._plain(q, k, v, bias, cut, layer)
             else:

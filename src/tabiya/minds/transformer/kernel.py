@@ -25,7 +25,7 @@ from tabiya.errors import UserError
 
 
 class Launch(NamedTuple):
-    """How a kernel is divided; the figures are the fastest of those tried on an H200."""
+    """How a kernel is divided; `divisions.py` tries others."""
 
     part: int
     """Rows of a board that one program works at."""
@@ -34,16 +34,55 @@ class Launch(NamedTuple):
     """Boards whose rows are on their way at once."""
     programs: int
     """Programs among which the boards of a batch are shared, for each head and part of the rows."""
+    holds: bool = True
+    """Whether a program keeps its part of the bias in registers, or reads it again for every board."""
+    registers: int = 0
+    """The most that a thread may have; 0: as many as it wants."""
 
 
-MOST = 64
-"""Rows at the other end of attention that are taken at once; the rest is taken beside them, so that 85
-rows are computed as 96 and not as 128."""
-FORWARD = Launch(part=32, warps=2, stages=2, programs=32)
-QUERIES = Launch(part=64, warps=4, stages=3, programs=64)
-KEYS = Launch(part=64, warps=4, stages=3, programs=64)
+class Launches(NamedTuple):
+    """One division for each kernel."""
+
+    forward: Launch
+    queries: Launch
+    keys: Launch
+
+
+FEWEST, NARROW, MOST = 33, 128, 256
+"""Rows that a board may have here; above the second number a program has to be smaller."""
+LAUNCHES = {
+    NARROW: Launches(
+        forward=Launch(part=32, warps=2, stages=2, programs=32, holds=False),
+        queries=Launch(part=64, warps=4, stages=3, programs=64),
+        keys=Launch(part=64, warps=4, stages=3, programs=64),
+    ),
+    MOST: Launches(
+        forward=Launch(part=32, warps=4, stages=2, programs=64, holds=False),
+        queries=Launch(part=32, warps=4, stages=2, programs=64, holds=False),
+        keys=Launch(part=64, warps=8, stages=2, programs=64, holds=False),
+    ),
+}
+"""For boards of up to so many rows: the fastest of those tried on an H200 for 85, and for more what
+spills the fewest registers."""
 LOG2_E = tl.constexpr(1.4426950408889634)
 """Scores are taken in base 2, in which a device has its exponential: a product less for every weight."""
+FAR = tl.constexpr(-1e4)
+"""The bias of rows that only fill up: a weight of nothing, and no infinity to be multiplied with a zero."""
+
+
+@triton.jit
+def _lay_out(
+    bias, straight, turned, rows: tl.constexpr, side: tl.constexpr, wide: tl.constexpr, part: tl.constexpr
+):
+    """The bias in base 2, filled up, and once more with its axes exchanged."""
+    head = tl.program_id(0)
+    i = tl.program_id(1) * part + tl.arange(0, part)[:, None]
+    j = tl.arange(0, wide)[None, :]
+    inside, written = (i < rows) & (j < rows), (i < side) & (j < side)
+    own = tl.load(bias + (head * rows + i) * rows + j, mask=inside, other=0.0).to(tl.float32) * LOG2_E
+    own = tl.where(inside, own, FAR).to(straight.dtype.element_ty)
+    tl.store(straight + (head * side + i) * side + j, own, mask=written)
+    tl.store(turned + (head * side + j) * side + i, own, mask=written)
 
 
 @triton.jit
@@ -53,13 +92,15 @@ def _forward(
     out,
     lse,
     boards,
-    rows,
-    scale,
+    steep,
+    rows: tl.constexpr,
     heads: tl.constexpr,
     size: tl.constexpr,
     most: tl.constexpr,
     rest: tl.constexpr,
+    side: tl.constexpr,
     part: tl.constexpr,
+    holds: tl.constexpr,
 ):
     head = tl.program_id(0)
     i = tl.program_id(2) * part + tl.arange(0, part)
@@ -67,13 +108,11 @@ def _forward(
     last = most + tl.arange(0, rest)
     c = tl.arange(0, size)
     here = (i < rows)[:, None]
-    there = (last < rows)[None, :]
-    at = bias + (head * rows + i[:, None]) * rows
-    own = tl.load(at + j[None, :], mask=here, other=0.0).to(tl.float32) * LOG2_E
-    own_last = tl.load(at + last[None, :], mask=here & there, other=0.0).to(tl.float32) * LOG2_E
-    own_last = tl.where(there, own_last, -1e30)
-    steep = scale * LOG2_E
-    width = heads * size
+    beside = bias + (head * side + i[:, None]) * side
+    if holds:
+        own = tl.load(beside + j[None, :])
+        own_last = tl.load(beside + last[None, :])
+    width: tl.constexpr = heads * size
     for board in range(tl.program_id(1), boards, tl.num_programs(1)):
         start = qkv + tl.cast(board, tl.int64) * rows * 3 * width + head * size
         mine = i[:, None] * 3 * width + c[None, :]
@@ -84,6 +123,9 @@ def _forward(
         v = tl.load(start + width + theirs)
         k_last = tl.load(start + theirs_last, mask=(last < rows)[:, None], other=0.0)
         v_last = tl.load(start + width + theirs_last, mask=(last < rows)[:, None], other=0.0)
+        if not holds:
+            own = tl.load(beside + j[None, :])
+            own_last = tl.load(beside + last[None, :])
         scores = tl.dot(q, tl.trans(k)) * steep + own
         scores_last = tl.dot(q, tl.trans(k_last)) * steep + own_last
         top = tl.maximum(tl.max(scores, 1), tl.max(scores_last, 1))
@@ -107,13 +149,16 @@ def _backward_queries(
     bias_grad,
     middle,
     boards,
-    rows,
     scale,
+    steep,
+    rows: tl.constexpr,
     heads: tl.constexpr,
     size: tl.constexpr,
     most: tl.constexpr,
     rest: tl.constexpr,
+    side: tl.constexpr,
     part: tl.constexpr,
+    holds: tl.constexpr,
 ):
     """The gradients of some queries and of their bias; and, for the keys, each row's mean gradient."""
     head = tl.program_id(0)
@@ -122,13 +167,11 @@ def _backward_queries(
     last = most + tl.arange(0, rest)
     c = tl.arange(0, size)
     here = (i < rows)[:, None]
-    both = here & (last < rows)[None, :]
-    at = bias + (head * rows + i[:, None]) * rows
-    # Rows that only fill up have no weight: they must not multiply an infinity with a gradient of zero.
-    own = tl.load(at + j[None, :], mask=here, other=-1e30).to(tl.float32) * LOG2_E
-    own_last = tl.load(at + last[None, :], mask=both, other=-1e30).to(tl.float32) * LOG2_E
-    steep = scale * LOG2_E
-    width = heads * size
+    beside = bias + (head * side + i[:, None]) * side
+    if holds:
+        own = tl.load(beside + j[None, :])
+        own_last = tl.load(beside + last[None, :])
+    width: tl.constexpr = heads * size
     summed = tl.zeros((part, most), tl.float32)
     summed_last = tl.zeros((part, rest), tl.float32)
     for board in range(tl.program_id(1), boards, tl.num_programs(1)):
@@ -145,6 +188,9 @@ def _backward_queries(
         g = tl.load(come, mask=here, other=0.0)
         place = (board * heads + head) * rows + i
         norm = tl.load(lse + place, mask=i < rows, other=0.0)
+        if not holds:
+            own = tl.load(beside + j[None, :])
+            own_last = tl.load(beside + last[None, :])
         weights = tl.exp2(tl.dot(q, tl.trans(k)) * steep + own - norm[:, None])
         weights_last = tl.exp2(tl.dot(q, tl.trans(k_last)) * steep + own_last - norm[:, None])
         weight_grad = tl.dot(g, tl.trans(v))
@@ -159,7 +205,7 @@ def _backward_queries(
         tl.store(grad + offset + mine, (q_grad * scale).to(grad.dtype.element_ty), mask=here)
     to = bias_grad + (tl.program_id(1) * heads + head) * rows * rows + i[:, None] * rows
     tl.store(to + j[None, :], summed, mask=here)
-    tl.store(to + last[None, :], summed_last, mask=both)
+    tl.store(to + last[None, :], summed_last, mask=here & (last < rows)[None, :])
 
 
 @triton.jit
@@ -171,28 +217,29 @@ def _backward_keys(
     grad,
     middle,
     boards,
-    rows,
     scale,
+    steep,
+    rows: tl.constexpr,
     heads: tl.constexpr,
     size: tl.constexpr,
     most: tl.constexpr,
     rest: tl.constexpr,
+    side: tl.constexpr,
     part: tl.constexpr,
+    holds: tl.constexpr,
 ):
-    """The gradients of some keys and values; everything stands turned, keys by queries."""
+    """The gradients of some keys and values; everything stands turned, keys by queries, the bias too."""
     head = tl.program_id(0)
     j = tl.program_id(2) * part + tl.arange(0, part)
     i = tl.arange(0, most)
     last = most + tl.arange(0, rest)
     c = tl.arange(0, size)
     here = (j < rows)[:, None]
-    both = here & (last < rows)[None, :]
-    own = tl.load(bias + (head * rows + i[None, :]) * rows + j[:, None], mask=here, other=-1e30)
-    own_last = tl.load(bias + (head * rows + last[None, :]) * rows + j[:, None], mask=both, other=-1e30)
-    own = own.to(tl.float32) * LOG2_E
-    own_last = own_last.to(tl.float32) * LOG2_E
-    steep = scale * LOG2_E
-    width = heads * size
+    beside = bias + (head * side + j[:, None]) * side
+    if holds:
+        own = tl.load(beside + i[None, :])
+        own_last = tl.load(beside + last[None, :])
+    width: tl.constexpr = heads * size
     for board in range(tl.program_id(1), boards, tl.num_programs(1)):
         offset = tl.cast(board, tl.int64) * rows * 3 * width + head * size
         mine = offset + width + j[:, None] * 3 * width + c[None, :]
@@ -210,6 +257,9 @@ def _backward_keys(
         norm_last = tl.load(lse + place + last, mask=last < rows, other=0.0)
         mean = tl.load(middle + place + i)
         mean_last = tl.load(middle + place + last, mask=last < rows, other=0.0)
+        if not holds:
+            own = tl.load(beside + i[None, :])
+            own_last = tl.load(beside + last[None, :])
         weights = tl.exp2(tl.dot(k, tl.trans(q)) * steep + own - norm[None, :])
         weights_last = tl.exp2(tl.dot(k, tl.trans(q_last)) * steep + own_last - norm_last[None, :])
         v_grad = tl.dot(weights.to(g.dtype), g) + tl.dot(weights_last.to(g.dtype), g_last)
@@ -221,63 +271,95 @@ def _backward_keys(
         tl.store(grad + width + mine, v_grad.to(kind), mask=here)
 
 
+def launches_of(rows: int) -> Launches:
+    """How the kernels are divided for boards of so many rows."""
+    return LAUNCHES[NARROW if rows <= NARROW else MOST]
+
+
+def _halves(rows: int) -> tuple[int, int]:
+    """Rows at the other end of attention that are taken at once, and those beside them.
+
+    Both are powers of two, so that 85 rows are computed as 64 + 32 and not as 128.
+    """
+    if not FEWEST <= rows <= MOST:
+        raise UserError(f'attention = "fused" is for {FEWEST} to {MOST} rows, not {rows}: use "sdpa"')
+    most = triton.next_power_of_2(rows) // 2
+    return most, max(16, triton.next_power_of_2(rows - most))
+
+
+def _side(rows: int) -> int:
+    """Rows and columns of the bias as it is laid out: as many as any kernel reads."""
+    return max(sum(_halves(rows)), *(triton.cdiv(rows, each.part) * each.part for each in launches_of(rows)))
+
+
 def _divide(qkv: Tensor, launch: Launch) -> tuple[tuple[int, int, int], dict[str, Any]]:
     boards, rows, _, heads, size = qkv.shape
-    if not MOST < rows <= 2 * MOST:
-        raise UserError(f'attention = "fused" is for {MOST + 1} to {2 * MOST} rows, not {rows}: use "sdpa"')
-    rest = max(16, triton.next_power_of_2(rows - MOST))
-    sizes: dict[str, Any] = {"heads": heads, "size": size, "most": MOST, "rest": rest, "part": launch.part}
+    most, rest = _halves(rows)
+    sizes: dict[str, Any] = {"rows": rows, "heads": heads, "size": size, "most": most, "rest": rest}
+    sizes |= {"side": _side(rows), "part": launch.part, "holds": launch.holds}
     sizes |= {"num_warps": launch.warps, "num_stages": launch.stages}
+    if launch.registers:
+        sizes["maxnreg"] = launch.registers
     return (heads, min(launch.programs, boards), triton.cdiv(rows, launch.part)), sizes
 
 
 @library.custom_op("tabiya::board_attention", mutates_args=())
-def _board_attention(qkv: Tensor, bias: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+def _board_attention(qkv: Tensor, bias: Tensor, scale: float) -> tuple[Tensor, Tensor, Tensor]:
     boards, rows, _, heads, size = qkv.shape
-    qkv, bias = qkv.contiguous(), bias.contiguous()
+    qkv, side = qkv.contiguous(), _side(rows)
     out = torch.empty(boards, rows, heads, size, dtype=qkv.dtype, device=qkv.device)
     lse = torch.empty(boards, heads, rows, dtype=torch.float32, device=qkv.device)
-    grid, sizes = _divide(qkv, FORWARD)
-    _forward[grid](qkv, bias, out, lse, boards, rows, scale, **sizes)
-    return out, lse
+    laid = torch.empty(2, heads, side, side, dtype=qkv.dtype, device=qkv.device)
+    _lay_out[heads, triton.cdiv(side, 16)](
+        bias.contiguous(), laid[0], laid[1], rows=rows, side=side, wide=triton.next_power_of_2(side), part=16
+    )
+    grid, sizes = _divide(qkv, launches_of(rows).forward)
+    _forward[grid](qkv, laid[0], out, lse, boards, scale * LOG2_E.value, **sizes)
+    return out, lse, laid
 
 
 @_board_attention.register_fake
-def _(qkv: Tensor, bias: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+def _(qkv: Tensor, bias: Tensor, scale: float) -> tuple[Tensor, Tensor, Tensor]:
     boards, rows, _, heads, size = qkv.shape
-    return qkv.new_empty(boards, rows, heads, size), qkv.new_empty(boards, heads, rows, dtype=torch.float32)
+    side = _side(rows)
+    return (
+        qkv.new_empty(boards, rows, heads, size),
+        qkv.new_empty(boards, heads, rows, dtype=torch.float32),
+        qkv.new_empty(2, heads, side, side),
+    )
 
 
 @library.custom_op("tabiya::board_attention_backward", mutates_args=())
 def _board_attention_backward(
-    given: Tensor, qkv: Tensor, bias: Tensor, lse: Tensor, scale: float
+    given: Tensor, qkv: Tensor, laid: Tensor, lse: Tensor, scale: float
 ) -> tuple[Tensor, Tensor]:
     boards, rows, _, heads, _ = qkv.shape
-    qkv, bias, given = qkv.contiguous(), bias.contiguous(), given.to(qkv.dtype).contiguous()
-    grad = torch.empty_like(qkv)
-    grid, sizes = _divide(qkv, QUERIES)
+    qkv, given = qkv.contiguous(), given.to(qkv.dtype).contiguous()
+    grad, middle, steep = torch.empty_like(qkv), torch.empty_like(lse), scale * LOG2_E.value
+    grid, sizes = _divide(qkv, launches_of(rows).queries)
     parts = torch.empty(grid[1], heads, rows, rows, dtype=torch.float32, device=qkv.device)
-    middle = torch.empty_like(lse)
-    _backward_queries[grid](qkv, bias, lse, given, grad, parts, middle, boards, rows, scale, **sizes)
-    grid, sizes = _divide(qkv, KEYS)
-    _backward_keys[grid](qkv, bias, lse, given, grad, middle, boards, rows, scale, **sizes)
+    _backward_queries[grid](qkv, laid[0], lse, given, grad, parts, middle, boards, scale, steep, **sizes)
+    grid, sizes = _divide(qkv, launches_of(rows).keys)
+    _backward_keys[grid](qkv, laid[1], lse, given, grad, middle, boards, scale, steep, **sizes)
     return grad, parts.sum(0)
 
 
 @_board_attention_backward.register_fake
-def _(given: Tensor, qkv: Tensor, bias: Tensor, lse: Tensor, scale: float) -> tuple[Tensor, Tensor]:
-    return qkv.new_empty(qkv.shape), torch.empty_like(bias, dtype=torch.float32)
+def _(given: Tensor, qkv: Tensor, laid: Tensor, lse: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+    _, rows, _, heads, _ = qkv.shape
+    return qkv.new_empty(qkv.shape), qkv.new_empty(heads, rows, rows, dtype=torch.float32)
 
 
-def _keep(ctx: Any, inputs: tuple[Tensor, Tensor, float], output: tuple[Tensor, Tensor]) -> None:
+def _keep(ctx: Any, inputs: tuple[Tensor, Tensor, float], output: tuple[Tensor, Tensor, Tensor]) -> None:
     qkv, bias, ctx.scale = inputs
-    ctx.save_for_backward(qkv, bias, output[1])
+    ctx.kind = bias.dtype
+    ctx.save_for_backward(qkv, output[1], output[2])
 
 
-def _differentiate(ctx: Any, given: Tensor, _lse: Tensor) -> tuple[Tensor, Tensor, None]:
-    qkv, bias, lse = ctx.saved_tensors
-    grad, bias_grad = _board_attention_backward(given, qkv, bias, lse, ctx.scale)
-    return grad, bias_grad.to(bias.dtype), None
+def _differentiate(ctx: Any, given: Tensor, _lse: Tensor, _laid: Tensor) -> tuple[Tensor, Tensor, None]:
+    qkv, lse, laid = ctx.saved_tensors
+    grad, bias_grad = _board_attention_backward(given, qkv, laid, lse, ctx.scale)
+    return grad, bias_grad.to(ctx.kind), None
 
 
 _board_attention.register_autograd(_differentiate, setup_context=_keep)

@@ -54,9 +54,16 @@ class Block(nn.Module):
         """Whether `up`, a ReLU and `down` are one operator: see `raised.py`."""
 
     def forward(
-        self, x: Tensor, shared: SharedBias | None = None, cut: Cut | None = None, layer: int = 0
+        self,
+        x: Tensor,
+        shared: SharedBias | None = None,
+        cut: Cut | None = None,
+        layer: int = 0,
+        read: int | None = None,
     ) -> Tensor:
-        x = x + self.attention(self.attention_norm(x), shared, cut, layer)
+        """`read`: how many of the first rows are wanted, if not all."""
+        looked = self.attention(self.attention_norm(x), shared, cut, layer, read)
+        x = looked + (x if read is None else x[:, :read])
         rows = self.mlp_norm(x)
         if self.fused:
             return x + feed_forward(rows, self.up, self.down)
@@ -87,6 +94,8 @@ class Transformer(nn.Module):
         """Rows computed with: more than there are where a device likes a round number."""
         self.stream = torch.float32
         """What stands between the blocks, whatever autocast computes with inside them."""
+        self.lean = False
+        """Whether the last block of a first pass leaves out the rows that no head reads."""
         self.embedding = Embedding(shape)
         self.shared_bias = SharedBias(shape) if shape.bias == "dynamic" else None
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
@@ -118,10 +127,13 @@ class Transformer(nn.Module):
         """The policy's linear layers: like embeddings and the other heads, not for Muon."""
         return [module for module in self.policy.modules() if isinstance(module, nn.Linear)]
 
-    def compute(self, way: Way, padded: int = 0, stream: torch.dtype = torch.float32) -> Transformer:
-        """Set how attention is computed, the rows it is padded to (0: none) and the stream's type.
+    def compute(
+        self, way: Way, padded: int = 0, stream: torch.dtype = torch.float32, lean: bool = False
+    ) -> Transformer:
+        """Set how attention is computed, the rows it is padded to (0: none), the stream's type and `lean`.
 
-        Up to rounding, the answers stay what they are. A narrow stream wants autocast around it.
+        Up to rounding, the answers stay what they are; a lean first pass has no `refined`, which means
+        nothing there. A narrow stream wants autocast around it.
         """
         if way in ("flex", "fused") and self.shape.bias == "dynamic":
             raise UserError(f'attention = "{way}" knows no dynamic bias: use "plain" or "sdpa"')
@@ -131,7 +143,7 @@ class Transformer(nn.Module):
             assert isinstance(block, Block)
             block.attention.way = way
             block.fused = way == "fused" and self.shape.activation == "relu"
-        self.padded, self.stream = padded or self.shape.rows, stream
+        self.padded, self.stream, self.lean = padded or self.shape.rows, stream, lean
         return self
 
     def forward(
@@ -143,18 +155,19 @@ class Transformer(nn.Module):
         cut: Cut | None = None,
     ) -> Outputs:
         """`rows` [B or 1, rows] multiplies the embedded input: 0 blanks one."""
+        read = self.shape.read_rows if self.lean and probability is None else None
         if probability is None:
             probability = torch.zeros(tokens.shape[0], SLOTS, device=tokens.device)
         if again is None:
             again = torch.zeros(tokens.shape[0], SLOTS, device=tokens.device, dtype=tokens.dtype)
-        x = self.features(tokens, probability, again, rows, cut)
+        x = self.features(tokens, probability, again, rows, cut, read)
         wdl, bins = self.value(x)
         return Outputs(
             self.policy(x),
             wdl,
             bins,
             None if self.rights is None else self.rights(x),
-            None if self.refined is None else self.refined(x, probability),
+            None if self.refined is None or read is not None else self.refined(x, probability),
         )
 
     def features(
@@ -164,8 +177,9 @@ class Transformer(nn.Module):
         again: Tensor,
         rows: Tensor | None = None,
         cut: Cut | None = None,
+        read: int | None = None,
     ) -> Tensor:
-        """The last rows [B, rows, width], before the heads."""
+        """The last rows [B, rows, width], before the heads; only the first ones if `read` says how many."""
         x = self.embedding(tokens, probability, again)
         if rows is not None:
             x = x * rows[:, :, None]
@@ -173,13 +187,14 @@ class Transformer(nn.Module):
         if self.padded > self.shape.rows:
             x = nn.functional.pad(x, (0, 0, 0, self.padded - self.shape.rows))
         entries: dict[int, Tensor] = {}
-        for block, wire in self._route:
+        for number, (block, wire) in enumerate(self._route, start=1):
             if wire is not None:
                 x = entries[block] + self.wires[wire](x)
             else:
                 entries.setdefault(block, x)
-            x = self.blocks[block](x, self.shared_bias, cut, block)
-        return self.last_norm(x[:, : self.shape.rows])  # type: ignore[no-any-return]
+            wanted = read if number == len(self._route) else None
+            x = self.blocks[block](x, self.shared_bias, cut, block, wanted)
+        return self.last_norm(x[:, : read or self.shape.rows])  # type: ignore[no-any-return]
 
 
 def parameter_count(network: nn.Module) -> int:

@@ -39,7 +39,7 @@ def _product_where_above_zero(
     raised,
     out,
     count,
-    width,
+    width: tl.constexpr,
     depth: tl.constexpr,
     rows: tl.constexpr,
     columns: tl.constexpr,
@@ -52,19 +52,21 @@ def _product_where_above_zero(
     k = tl.arange(0, inner)
     here = i < count
     mine = tl.cast(i, tl.int64)[:, None]
+    both = here[:, None] & (j < width)[None, :]
+    # Asked for before the product, so that it is there when the product is.
+    above = tl.load(raised + mine * width + j[None, :], mask=both, other=0.0) > 0
     made = tl.zeros((rows, columns), tl.float32)
     for start in range(0, depth, inner):
         a = tl.load(left + mine * depth + start + k[None, :], mask=here[:, None], other=0.0)
         b = tl.load(right + (start + k)[:, None] * width + j[None, :], mask=(j < width)[None, :], other=0.0)
         made = tl.dot(a, b, made)
-    both = here[:, None] & (j < width)[None, :]
-    above = tl.load(raised + mine * width + j[None, :], mask=both, other=0.0) > 0
     made = tl.where(above, made, 0.0)
     tl.store(out + mine * width + j[None, :], made.to(out.dtype.element_ty), mask=both)
 
 
-def product_where_above_zero(left: Tensor, right: Tensor, raised: Tensor, tile: Tile = TILE) -> Tensor:
+def product_where_above_zero(left: Tensor, right: Tensor, raised: Tensor, tile: Tile | None = None) -> Tensor:
     """left @ right, [N, K] by [K, W], and 0 where `raised` [N, W] is not above zero."""
+    tile = tile or TILE
     count, depth = left.shape
     width = right.shape[1]
     inner = min(tile.inner, depth)
@@ -78,7 +80,7 @@ def product_where_above_zero(left: Tensor, right: Tensor, raised: Tensor, tile: 
         raised,
         out,
         count,
-        width,
+        width=width,
         depth=depth,
         rows=tile.rows,
         columns=tile.columns,

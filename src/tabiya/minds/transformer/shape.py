@@ -122,6 +122,13 @@ class TransformerShape:
         return 149 if self.pieces == "separate" else 85
 
     @property
+    def read_rows(self) -> int:
+        """How many of the first rows hold all that the heads of a first pass read."""
+        if self.policy == "cls" and self.value == "cls":
+            return CLS + 1
+        return self.rows if self.pieces == "separate" else SQUARES.stop
+
+    @property
     def view(self) -> Literal["mover", "white"]:
         """Whose eyes tokens and moves are numbered by."""
         return "mover" if self.flipped else "white"

@@ -5,7 +5,7 @@ alike. *Synthetic* is the same network and optimizer in a captured step over
 one fixed batch of random tokens: no tables, no masks, no second pass, no
 average of the weights. One pass over all rows is what the rates count.
 
-    python -m tabiya.minds.transformer.speed CONFIG [--ways | --kernels] [--json]
+    python -m tabiya.minds.transformer.speed CONFIG [--ways | --kernels | --divisions] [--json]
 """
 
 from __future__ import annotations
@@ -162,12 +162,24 @@ def synthetic(run: Run) -> Callable[[], None]:
     return step
 
 
+def _show_divisions(config: TransformerTraining) -> None:
+    from tabiya.minds.transformer.divisions import as_lines, tune
+
+    for line in as_lines(tune(config.shape, config.batch)):
+        print(json.dumps(line), flush=True)
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="positions a second of a transformer's training")
     parser.add_argument("config", type=Path)
     parser.add_argument("--ways", action="store_true", help="every way of computing attention, synthetic")
     parser.add_argument("--tuned", action="store_true", help="with --ways: also with tuned products")
     parser.add_argument("--kernels", action="store_true", help="what a synthetic step spends its time on")
+    parser.add_argument(
+        "--divisions",
+        action="store_true",
+        help="first find the fused kernels' fastest divisions",
+    )
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args(arguments)
@@ -179,6 +191,8 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             with tempfile.TemporaryDirectory() as folder:
                 run = Run(config, Path(folder))
+                if args.divisions:
+                    _show_divisions(config)
                 figures = by_kernel(run) if args.kernels else measure(run, args.steps)
     except UserError as error:
         parser.error(str(error))

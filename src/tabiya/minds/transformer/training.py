@@ -60,7 +60,7 @@ class Run(TrainingRun[TransformerTraining, Transformer, list[TokenTable]]):
         config = self.config
         narrow = config.bf16 and not config.wide_stream
         stream = torch.bfloat16 if narrow else torch.float32
-        return self.new_network().compute(config.attention, config.padded_rows, stream)
+        return self.new_network().compute(config.attention, config.padded_rows, stream, lean=True)
 
     def new_optimizer(self, network: Transformer) -> torch.optim.Optimizer:
         config = self.config

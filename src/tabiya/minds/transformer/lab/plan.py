@@ -90,8 +90,8 @@ class Training:
     capture: bool = True
     """On a GPU, where parts are compiled: replay the step as one CUDA graph."""
     attention: Literal["plain", "sdpa", "flex", "fused"] = "plain"
-    wide_attention: Literal["plain", "sdpa", "flex"] = "sdpa"
-    """The same for networks of 149 rows, whose weights are too many for the fused kernel."""
+    wide_attention: Literal["plain", "sdpa", "flex", "fused"] = "sdpa"
+    """The same for networks of 149 rows."""
     report_steps: int = 100
     checkpoint_steps: int = 1000
 

@@ -28,8 +28,8 @@ from tabiya.minds.transformer.shape import TransformerShape
 from tabiya.minds.transformer.tokens import tokens_of
 from tabiya.minds.transformer.training import Run
 
-FUSED_ROWS = 128
-"""Rows up to which the fused kernel can hold a board's weights."""
+NARROW_ROWS = 128
+"""Rows above which a network is computed in the way of the wide ones."""
 
 
 class LabReader(Reader):
@@ -55,6 +55,8 @@ class LabRun(Run):
 
     def learning_network(self) -> Transformer:
         network = super().learning_network()
+        # A last block that is computed otherwise would have to be compiled for itself.
+        network.lean = False
         if self.config.compile:
             for part in (network.embedding, *network.blocks):
                 part.compile(dynamic=False)
@@ -77,7 +79,7 @@ def training_of(
     data: Data, budget: Training, shape: TransformerShape, *, steps: int, seed: int, masked: bool
 ) -> TransformerTraining:
     """The run of one network, with what all networks get alike."""
-    attention = budget.attention if shape.rows <= FUSED_ROWS else budget.wide_attention
+    attention = budget.attention if shape.rows <= NARROW_ROWS else budget.wide_attention
     rounded = budget.device == "cuda" and attention in ("plain", "sdpa")
     return TransformerTraining(
         sources=sources_of(data),
