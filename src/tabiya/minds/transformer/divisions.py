@@ -13,7 +13,7 @@ of them there should be and how many registers they may have.
 # mypy: disable-error-code="import-untyped,import-not-found"
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -130,7 +130,7 @@ def _on_the_device(run: Callable[[], Any]) -> float:
     return found
 
 
-def as_lines(found: dict[str, Sequence[Timed]], most: int = 5) -> list[dict[str, Any]]:
+def as_lines(found: Mapping[str, Sequence[Timed]], most: int = 5) -> list[dict[str, Any]]:
     """The fastest divisions of each kernel, as they are printed."""
     return [
         {"kernel": name, "ms": round(timed.ms, 4), **timed.division._asdict()}

@@ -289,7 +289,7 @@ def _halves(rows: int) -> tuple[int, int]:
 
 def _side(rows: int) -> int:
     """Rows and columns of the bias as it is laid out: as many as any kernel reads."""
-    return max(sum(_halves(rows)), *(triton.cdiv(rows, each.part) * each.part for each in launches_of(rows)))
+    return max(sum(_halves(rows)), *(-(-rows // each.part) * each.part for each in launches_of(rows)))
 
 
 def _divide(qkv: Tensor, launch: Launch) -> tuple[tuple[int, int, int], dict[str, Any]]:
