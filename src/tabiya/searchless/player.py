@@ -163,6 +163,10 @@ class SearchlessPlayer(Player, Generic[N, S]):
             return wdl, np.asarray(wdl[:, 0] + wdl[:, 1] / 2)
         return wdl, expected_score(outputs["value_bins"])
 
+    def successor_values(self, packed: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same of successors, packed [N, 32], each shown to the network once: for the mode value."""
+        return self.values(self.network.evaluate(packed, VALUES))
+
     def is_better(self, expected: float) -> bool:
         """Whether the side with this expected score has something to lose by a draw."""
         return expected > DRAW + self.settings.margin
@@ -192,7 +196,7 @@ class SearchlessPlayer(Player, Generic[N, S]):
         successors = Successors(boards, legal)
         wdl, expected = np.zeros((0, 3)), np.zeros(0)
         if len(successors.packed):
-            wdl, expected = self.values(self.network.evaluate(successors.packed, VALUES))
+            wdl, expected = self.successor_values(successors.packed)
         capped = self.settings.repetition not in ("third", "allow")
         opinions = []
         for moves, outlook in zip(legal, successors.valued(wdl, expected, capped), strict=True):

@@ -14,7 +14,7 @@ import pytest
 from tabiya._core import Board, encode_planes, legal_mask, move_to_index, random_positions
 from tabiya.arena.evaluation import BatchPlayer
 from tabiya.board.planes import encode
-from tabiya.data.worth import LARGEST
+from tabiya.data.worth import LARGEST, centipawns_of
 from tabiya.minds.resnet import onnx_network
 from tabiya.minds.resnet.player import ResNetPlayer, open_player
 from tabiya.player import Limit, PlayerName
@@ -386,9 +386,20 @@ def test_value_mode_evaluates_every_successor_once(build):
     successors = [after("e2e4", "c7c5", move) for move in board.legal_moves()]
     assert decision.nodes == len(successors)
     np.testing.assert_array_equal(np.concatenate(recorder.seen), encode_planes(rows(*successors), "mover"))
-    bins = player.network.evaluate(rows(*successors), ["value_bins"])["value_bins"]
-    worst_for_them = int(np.argmin(onnx_session.expected_score(bins)))
-    assert decision.move == board.legal_moves()[worst_for_them]
+    seen = player.network.evaluate(rows(*successors), ["value_bins", "wdl", "q"])
+    bins = onnx_session.expected_score(seen["value_bins"])
+    chances = [win + draw / 2 for win, draw, _ in onnx_session.softmax(seen["wdl"])]
+    replies = [
+        max(1 / (1 + math.exp(-q[move_to_index(each, move, "planes")])) for move in each.legal_moves())
+        for each, q in zip(successors, seen["q"].astype(float), strict=True)
+    ]
+    theirs = 0.4 * bins + 0.4 * np.array(replies) + 0.2 * np.array(chances)
+    assert decision.move == board.legal_moves()[int(np.argmin(theirs))]
+    scores = {each.move: each.score for each in decision.moves}
+    own = [scores[move] for move in board.legal_moves()]
+    np.testing.assert_allclose(own, centipawns_of(1 - theirs), rtol=1e-5)
+    by_bins = opened(player.network.path, mode="value", value="bins").play(board, ANY)
+    assert by_bins.move == board.legal_moves()[int(np.argmin(bins))]
 
 
 def test_value_mode_knows_a_mate_by_the_rules(build):
@@ -417,8 +428,9 @@ def test_value_mode_counts_a_stalemate_and_a_third_repetition_as_draws(build):
 def test_value_mode_counts_a_repetition_as_a_draw_at_most(build):
     board = after(*SHUFFLED)
     path = build(weight=0, value_bins=WORSE)
-    scores = {each.move: each.score for each in opened(path, mode="value").play(board, ANY).moves}
+    counted = opened(path, mode="value", value="bins").play(board, ANY)
+    scores = {each.move: each.score for each in counted.moves}
     assert scores["f6g8"] == 0
     assert scores["e7e5"] > 500
-    allowed = opened(path, mode="value", repetition="allow").play(board, ANY)
+    allowed = opened(path, mode="value", value="bins", repetition="allow").play(board, ANY)
     assert min(each.score for each in allowed.moves) > 500

@@ -23,6 +23,10 @@ from tabiya.minds.resnet.shelf import network_path
 from tabiya.player import Player, PlayerName
 from tabiya.searchless.player import VALUES, Opinion, SearchlessPlayer, packed_rows
 
+BY_BINS, BY_REPLY, BY_CHANCES = 0.4, 0.4, 0.2
+"""In mode value: the parts that the bins, the Q of the best reply, and win and half of draw have in what a
+successor is worth to the one who moves there. Chosen by 960 puzzles; docs/resnet.md has what each gives."""
+
 
 def open_player(name: PlayerName) -> Player:
     """The player of the shipped network, or of the file or run that the name's path stands for."""
@@ -66,6 +70,18 @@ class ResNetPlayer(SearchlessPlayer[OnnxNetwork, Settings]):
                 )
             )
         return opinions
+
+    def successor_values(self, packed: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        if self.settings.value != "all":
+            return super().successor_values(packed)
+        outputs = self.network.evaluate(packed, (*VALUES, "q"))
+        wdl, expected = self.values(outputs)
+        # A successor is no end of the game: everyone has a reply.
+        offsets, indices = self.network.legal_indices(packed)
+        rows = np.repeat(np.arange(len(packed)), np.diff(offsets))
+        best_reply = sigmoid(np.maximum.reduceat(outputs["q"][rows, indices], offsets[:-1]))
+        chances = wdl[:, 0] + wdl[:, 1] / 2
+        return wdl, BY_BINS * expected + BY_REPLY * best_reply + BY_CHANCES * chances
 
     def judged(
         self,

@@ -19,6 +19,7 @@ class Settings(SearchlessSettings):
         "mix": Real(0.0, 1.0),
         "repetition": Choice("any", "weigh", "third", "allow"),
         **JUDGING,
+        "value": Choice("all", "bins", "wdl"),
     }
 
     mode: str = "policy"
@@ -29,3 +30,7 @@ class Settings(SearchlessSettings):
 
     repetition: str = "any"
     """Which repetitions a better side refuses: any, any but weighed with q, only the third, or none."""
+
+    value: str = "all"
+    """The head that the expected score comes from; all: the bins and, in mode value, every other that has
+    something to say of a successor."""

@@ -26,7 +26,8 @@ def play(lab: Lab, folder: LabFolder, others: OpenPlayer, progress: Progress = s
     measures, names = lab.measures, comparison(lab).names
 
     def opener_of(mode: str) -> OpenPlayer:
-        options = {"mode": mode, "threads": str(measures.threads)}
+        # Not every network of an experiment was taught Q, so successors are valued without it.
+        options = {"mode": mode, "value": "bins", "threads": str(measures.threads)}
         own = {name: PlayerName("resnet", str(folder.network(name)), options=options) for name in names}
         return opener(own, open_resnet, others)
 
