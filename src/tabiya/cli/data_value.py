@@ -23,6 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="do not look at moves to which the network's policy gives less (0: look at all)",
     )
+    parser.add_argument(
+        "--considered",
+        action="store_true",
+        help="by all the network says of a successor, the best reply by Q included (its value's bins alone)",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="which positions (0)")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="where (cuda)")
     parser.add_argument("--json", action="store_true", help="print the counts as JSON")
@@ -48,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     packed = some_positions(ShardFolder.open(args.folder), args.positions, args.seed)
     judge = Judge.load(args.network, args.device)
     began = time.monotonic()
-    labels = value_moves(judge, packed, os.cpu_count() or 1, least=args.least)
+    labels = value_moves(judge, packed, os.cpu_count() or 1, least=args.least, considered=args.considered)
     seconds = time.monotonic() - began
     write_move_labels(out, labels)
     counts = {"positions": len(packed), "moves": len(labels[2]), "seconds": round(seconds, 1)}

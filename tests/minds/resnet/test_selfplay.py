@@ -61,6 +61,21 @@ def test_a_move_is_worth_what_its_successor_is_not_worth_to_the_other_side(judge
     assert np.allclose(worth(scores[going_on]), 1 - judge.values(after)[going_on], atol=2e-3)
 
 
+def test_a_successor_may_be_judged_by_all_that_the_network_says_of_it(judge: Judge):
+    packed = _core.random_positions(30, 8)
+    _, after, _ = _core.successors(packed)
+    after = after[_core.states(after) == 0]
+    with torch.no_grad():
+        _, q, wdl, bins = judge.network(planes_of(torch.from_numpy(after), 21))
+    legal = _core.legal_mask(after, "planes", "mover")
+    reply = np.where(legal, q.sigmoid().numpy(), 0.0).max(1)
+    chances = wdl.softmax(1).numpy() @ np.array([1.0, 0.5, 0.0])
+    wanted = 0.4 * expected_value(bins).numpy() + 0.4 * reply + 0.2 * chances
+    _, _, scores = value_moves(judge, packed, considered=True)
+    going_on = _core.states(_core.successors(packed)[1]) == 0
+    assert np.allclose(worth(scores[going_on]), 1 - wanted, atol=2e-3)
+
+
 def test_moves_too_unlikely_to_be_looked_at_stand_below_the_others(judge: Judge):
     packed = _core.random_positions(40, 8)
     _, offsets, full = value_moves(judge, packed)

@@ -23,6 +23,7 @@ from tabiya.learn.config import config_from_dict
 from tabiya.learn.planes import planes_of
 from tabiya.minds.resnet.loss import expected_value
 from tabiya.minds.resnet.network import ResNet, ResNetShape
+from tabiya.minds.resnet.successor import all_considered
 
 BATCH = 1 << 14
 """Positions in one forward pass on a GPU; the last batch is filled up, so that one shape is compiled."""
@@ -39,9 +40,10 @@ class Judge:
         self._batch = BATCH if self._gpu else BATCH_CPU
         value: Callable[[Tensor], Tensor] = self._value
         policy: Callable[[Tensor], Tensor] = self._policy
+        everything: Callable[[Tensor], Tensor] = self._everything
         if compile and self._gpu:
-            value, policy = torch.compile(value), torch.compile(policy)
-        self._ask_value, self._ask_policy = value, policy
+            value, policy, everything = map(torch.compile, (value, policy, everything))
+        self._ask_value, self._ask_policy, self._ask_everything = value, policy, everything
         self._turn = threading.Lock()
 
     @classmethod
@@ -61,6 +63,15 @@ class Judge:
         """The worth of each position to its mover, by the value's bins."""
         return self._many(packed, self._ask_value)
 
+    def considered(self, packed: NDArray[np.uint8], legal: NDArray[np.int16]) -> NDArray[np.float32]:
+        """The same by all that the network says; `legal` [N, W] numbers the replies, −1 fills up."""
+        heads = np.broadcast_to(np.arange(2, dtype=np.int16), (len(legal), 2))
+        found = self._many(packed, self._ask_everything, np.concatenate([heads, legal + 2], axis=1))
+        reply = np.where(legal >= 0, found[:, 2:], -np.inf).max(1, initial=-np.inf)
+        return np.asarray(
+            all_considered(found[:, 0], 0.5 + 0.5 * np.tanh(0.5 * reply), found[:, 1]), np.float32
+        )
+
     def policy(self, packed: NDArray[np.uint8], legal: NDArray[np.int16]) -> NDArray[np.float32]:
         """Log-probabilities of the legal moves, in the order of `legal` [N, W]; −inf where it is −1."""
         logits = self._many(packed, self._ask_policy, legal)
@@ -75,6 +86,15 @@ class Judge:
     def _policy(self, packed: Tensor) -> Tensor:
         logits: Tensor = self.network.moves(self._features(packed))[0]
         return logits
+
+    def _everything(self, packed: Tensor) -> Tensor:
+        """The value by the bins, win + draw / 2, then the logits of Q."""
+        features = self._features(packed)
+        wdl, bins = self.network.values(features)
+        chances = wdl.float().softmax(-1)
+        q = self.network.moves(features)[1]
+        both = torch.stack([expected_value(bins), chances[:, 0] + chances[:, 1] / 2], dim=1)
+        return torch.cat([both.float(), q.float()], dim=1)
 
     def _features(self, packed: Tensor) -> Tensor:
         planes = planes_of(packed, self.network.shape.planes)

@@ -20,12 +20,9 @@ from tabiya.board.choice import from_worth, log_softmax, refuse
 from tabiya.minds.resnet.onnx_network import OnnxNetwork
 from tabiya.minds.resnet.settings import Settings
 from tabiya.minds.resnet.shelf import network_path
+from tabiya.minds.resnet.successor import all_considered
 from tabiya.player import Player, PlayerName
 from tabiya.searchless.player import VALUES, Opinion, SearchlessPlayer, packed_rows
-
-BY_BINS, BY_REPLY, BY_CHANCES = 0.4, 0.4, 0.2
-"""In mode value: the parts that the bins, the Q of the best reply, and win and half of draw have in what a
-successor is worth to the one who moves there. Chosen by 960 puzzles; docs/resnet.md has what each gives."""
 
 
 def open_player(name: PlayerName) -> Player:
@@ -80,8 +77,7 @@ class ResNetPlayer(SearchlessPlayer[OnnxNetwork, Settings]):
         offsets, indices = self.network.legal_indices(packed)
         rows = np.repeat(np.arange(len(packed)), np.diff(offsets))
         best_reply = sigmoid(np.maximum.reduceat(outputs["q"][rows, indices], offsets[:-1]))
-        chances = wdl[:, 0] + wdl[:, 1] / 2
-        return wdl, BY_BINS * expected + BY_REPLY * best_reply + BY_CHANCES * chances
+        return wdl, all_considered(expected, best_reply, wdl[:, 0] + wdl[:, 1] / 2)
 
     def judged(
         self,

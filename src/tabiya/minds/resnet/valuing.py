@@ -44,20 +44,23 @@ def some_positions(folder: ShardFolder, count: int, seed: int) -> NDArray[np.uin
 
 
 def value_moves(
-    judge: Judge, packed: NDArray[np.uint8], threads: int = 1, *, least: float = 0.0
+    judge: Judge, packed: NDArray[np.uint8], threads: int = 1, *, least: float = 0.0, considered: bool = False
 ) -> MoveLabels:
     """Move labels of the positions, by the judge's value of every successor.
 
     With `least`, moves to which the policy gives less than this probability are
     not looked at (the likeliest `ALWAYS` are); they are put a little below the
     worst of the others. That halves the work, and what is learned from the
-    labels hardly depends on moves so far from the best.
+    labels hardly depends on moves so far from the best. `considered` takes all
+    that the network says of a successor and not its value's bins alone.
     """
     starts = range(0, len(packed), CHUNK)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         # While the device answers for one chunk, the processor prepares and sorts others.
         parts = list(
-            pool.map(lambda at: _value_chunk(judge, packed[at : at + CHUNK], threads, least), starts)
+            pool.map(
+                lambda at: _value_chunk(judge, packed[at : at + CHUNK], threads, least, considered), starts
+            )
         )
     offsets, total = [np.zeros(1, np.int64)], 0
     for own, _ in parts:
@@ -68,7 +71,7 @@ def value_moves(
 
 
 def _value_chunk(
-    judge: Judge, packed: NDArray[np.uint8], threads: int, least: float
+    judge: Judge, packed: NDArray[np.uint8], threads: int, least: float, considered: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
     """Offsets and scores of one chunk."""
     rows = np.ascontiguousarray(packed)
@@ -77,7 +80,13 @@ def _value_chunk(
     wanted = _likely(judge, rows, offsets, least, threads) if least else np.ones(len(after), np.bool_)
     looked_at = np.flatnonzero(wanted & (states == GOES_ON))
     values = np.zeros(len(after), np.float32)
-    values[looked_at] = judge.values(np.ascontiguousarray(after[looked_at]))
+    shown = np.ascontiguousarray(after[looked_at])
+    if considered:
+        replies = _core.legal_rows(shown, "planes", "mover", WIDTH, threads)
+        most = int((replies >= 0).sum(1).max(initial=1))
+        values[looked_at] = judge.considered(shown, np.ascontiguousarray(replies[:, :most]))
+    else:
+        values[looked_at] = judge.values(shown)
     known = _scores(values, states)
     return offsets, _below_the_rest(known, wanted | (states != GOES_ON), offsets) if least else known
 
