@@ -407,4 +407,4 @@ def test_the_shipped_config_is_one() -> None:
     plan = load_config(root / "configs" / "lab-resnet-tables.toml", ResultTables)
     assert plan.players() == ["resnet", "resnet?mode=q", "resnet?mode=value"]
     assert plan.puzzles is not None
-    assert plan.puzzles.count is None
+    assert [plan.puzzles.count_for(player) for player in plan.players()] == [3000, 3000, 3000]
