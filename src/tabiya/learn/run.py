@@ -169,52 +169,41 @@ class TrainingRun(ABC, Generic[Config, Network, HeldOut]):
         deadline: float | None,
     ) -> dict[str, float]:
         """Step by step up to `target` or the deadline; the last figures that were reported."""
-        with ExitStack() as turn:
-            return self._loop(target, take_step, held_out, log, deadline, turn)
-
-    def _loop(
-        self,
-        target: int,
-        take_step: Callable[[], dict[str, Tensor]],
-        held_out: HeldOut,
-        log: RunLog,
-        deadline: float | None,
-        turn: ExitStack,
-    ) -> dict[str, float]:
         config = self.config
         figures: dict[str, float] = {}
         mark, mark_step, first = time.monotonic(), self.step, self.step
-        while self.step < target:
-            if self.step == first + PLAIN_STEPS + 1:
-                asked = time.monotonic()
-                turn.enter_context(self.device_turn())
-                mark, mark_step = time.monotonic(), self.step
-                log.leave_out(mark - asked)
-            rate = self.set_rate()
-            self.ema.advance()
-            parts = take_step()
-            self.step += 1
-            ends = self.step == target
-            over = deadline is not None and self.team.agreed(time.monotonic() > deadline)
-            validates = ends or self.step % config.validate_steps == 0
-            saves = ends or over or self.step % config.checkpoint_steps == 0
-            if ends or self.step % config.report_steps == 0:
-                shown = self.team.figures(parts)
-                figures |= shown
-                now = time.monotonic()
-                speed = (self.step - mark_step) * self.positions_per_step / (now - mark)
-                mark, mark_step = now, self.step
-                log.report(self.step, **shown, rate=rate, positions_per_second=speed)
-            if validates:
-                checked = self.validate(held_out)
-                figures |= checked
-                log.report(self.step, **checked)
-            if saves:
-                self.save()
-            if validates or saves:
-                mark, mark_step = time.monotonic(), self.step
-            if over:
-                break
+        with ExitStack() as turn:
+            while self.step < target:
+                if self.step == first + PLAIN_STEPS + 1:
+                    asked = time.monotonic()
+                    turn.enter_context(self.device_turn())
+                    mark, mark_step = time.monotonic(), self.step
+                    log.leave_out(mark - asked)
+                rate = self.set_rate()
+                self.ema.advance()
+                parts = take_step()
+                self.step += 1
+                ends = self.step == target
+                over = deadline is not None and self.team.agreed(time.monotonic() > deadline)
+                validates = ends or self.step % config.validate_steps == 0
+                saves = ends or over or self.step % config.checkpoint_steps == 0
+                if ends or self.step % config.report_steps == 0:
+                    shown = self.team.figures(parts)
+                    figures |= shown
+                    now = time.monotonic()
+                    speed = (self.step - mark_step) * self.positions_per_step / (now - mark)
+                    mark, mark_step = now, self.step
+                    log.report(self.step, **shown, rate=rate, positions_per_second=speed)
+                if validates:
+                    checked = self.validate(held_out)
+                    figures |= checked
+                    log.report(self.step, **checked)
+                if saves:
+                    self.save()
+                if validates or saves:
+                    mark, mark_step = time.monotonic(), self.step
+                if over:
+                    break
         return figures
 
     def set_rate(self) -> float:
