@@ -4,7 +4,9 @@ A division is how many rows a program takes, with how many warps, how much of
 it is on its way at once, and how many programs share the boards. What is best
 follows from registers and latencies that no formula here knows, so it is
 measured: first every way to build a program, then for the three fastest how many
-of them there should be and how many registers they may have.
+of them there should be and how many registers they may have. To compile a division takes
+seconds and to time it a tenth of one, so processes side by side compile them first, into
+the compiler's own cache.
 
     python -m tabiya.minds.transformer.speed CONFIG --divisions
 """
@@ -13,7 +15,11 @@ of them there should be and how many registers they may have.
 # mypy: disable-error-code="import-untyped,import-not-found"
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -37,8 +43,13 @@ TILES = tuple(
     )
 )
 
+FEW = 64
+"""Boards of a first run that only compiles; a multiple of 16, as the compiler tells numbers apart."""
+
 Clock = Callable[[Callable[[], Any]], float]
 """Milliseconds of what it is given."""
+Prepare = Callable[[str, Iterable[Any]], None]
+"""Compiles the divisions of one kernel before they are timed."""
 
 
 class Timed(NamedTuple):
@@ -50,12 +61,14 @@ class Timed(NamedTuple):
 
 def tune(shape: TransformerShape, boards: int, clock: Clock | None = None) -> dict[str, list[Timed]]:
     """Put the fastest division of every kernel in use; all that were tried, the fastest first."""
-    clock = clock or _on_the_device
     found = {}
-    for name in Launches._fields:
-        found[name] = _tune_attention(name, shape.rows, _attention(shape, boards), clock)
-        _use(shape.rows, name, found[name][0].division)
-    found["product"] = _try(TILES, _product(shape, boards), clock)
+    with _compilers(shape) if clock is None else _no_compilers() as prepare:
+        clock = clock or _on_the_device
+        for name in Launches._fields:
+            found[name] = _tune_attention(name, shape.rows, _attention(shape, boards), clock, prepare)
+            _use(shape.rows, name, found[name][0].division)
+        prepare("product", TILES)
+        found["product"] = _try(TILES, _product(shape, boards), clock)
     product_kernel.TILE = found["product"][0].division
     return found
 
@@ -66,7 +79,9 @@ def _use(rows: int, name: str, launch: Launch) -> None:
     kernel.LAUNCHES[key] = kernel.LAUNCHES[key]._replace(**{name: launch})
 
 
-def _tune_attention(name: str, rows: int, run: Callable[[], Any], clock: Clock) -> list[Timed]:
+def _tune_attention(
+    name: str, rows: int, run: Callable[[], Any], clock: Clock, prepare: Prepare
+) -> list[Timed]:
     usual: Launch = getattr(kernel.launches_of(rows), name)
 
     def use(launch: Launch) -> Callable[[], Any]:
@@ -77,11 +92,51 @@ def _tune_attention(name: str, rows: int, run: Callable[[], Any], clock: Clock) 
         Launch(part, warps, stages, usual.programs, holds)
         for (part, warps), stages, holds in product(BUILDS, STAGES, (True, False))
     ]
+    prepare(name, builds)
     found = _try([usual, *builds], use, clock)
     counted = [timed.division._replace(programs=count) for timed in found[:3] for count in PROGRAMS]
     found = sorted([*found, *_try(counted, use, clock)], key=_ms)
     capped = [timed.division._replace(registers=most) for timed in found[:3] for most in REGISTERS]
+    prepare(name, capped)
     return sorted([*found, *_try(capped, use, clock)], key=_ms)
+
+
+@contextmanager
+def _compilers(shape: TransformerShape) -> Iterator[Prepare]:
+    """A process for every core but one, each of which compiles what it is handed by running it once."""
+    with multiprocessing.get_context("spawn").Pool(max(1, (os.cpu_count() or 2) - 1)) as pool:
+
+        def prepare(name: str, divisions: Iterable[Any]) -> None:
+            pool.map(partial(_compile, shape, name), divisions, chunksize=1)
+
+        yield prepare
+
+
+@contextmanager
+def _no_compilers() -> Iterator[Prepare]:
+    yield lambda _name, _divisions: None
+
+
+def _compile(shape: TransformerShape, name: str, division: Any) -> None:
+    """In a process of its own: whatever the device cannot do is found again when it is timed."""
+    try:
+        if name == "product":
+            _few_products(shape)(division)()
+        else:
+            _use(shape.rows, name, division)
+            _few_boards(shape)()
+    except (RuntimeError, triton.runtime.errors.TritonError):
+        pass
+
+
+@cache
+def _few_boards(shape: TransformerShape) -> Callable[[], Any]:
+    return _attention(shape, FEW)
+
+
+@cache
+def _few_products(shape: TransformerShape) -> Callable[[Tile], Callable[[], Any]]:
+    return _product(shape, FEW)
 
 
 def _try(divisions: Iterable[Any], use: Callable[[Any], Callable[[], Any]], clock: Clock) -> list[Timed]:
