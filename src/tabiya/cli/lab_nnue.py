@@ -17,7 +17,7 @@ def run(args: argparse.Namespace) -> int:
     from tabiya.minds.nnue.lab.play import play
     from tabiya.minds.nnue.lab.report import write_report
     from tabiya.minds.nnue.lab.train import train
-    from tabiya.minds.nnue.lab.variants import comparison
+    from tabiya.minds.nnue.lab.variants import names_of
 
-    stages = lab_stages.Stages(lambda lab: comparison(lab).names, train, play, write_report)
+    stages = lab_stages.Stages(names_of, train, play, write_report)
     return lab_stages.run_stages(args, Lab, stages, suffix=".nnue")

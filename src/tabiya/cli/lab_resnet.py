@@ -15,6 +15,6 @@ def run(args: argparse.Namespace) -> int:
     from tabiya.minds.resnet.lab.play import play
     from tabiya.minds.resnet.lab.report import write_report
     from tabiya.minds.resnet.lab.train import train
-    from tabiya.minds.resnet.lab.variants import comparison
+    from tabiya.minds.resnet.lab.variants import names_of
 
-    return run_stages(args, Lab, Stages(lambda lab: comparison(lab).names, train, play, write_report))
+    return run_stages(args, Lab, Stages(names_of, train, play, write_report))

@@ -134,7 +134,8 @@ from tabiya.minds.transformer.product_kernel import Tile, product_where_above_ze
 torch.manual_seed(0)
 left, right, raised = torch.randn(37, 32), torch.randn(32, 48), torch.randn(37, 48).relu()
 plain = torch.where(raised > 0, left @ right, 0)
-fused = product_where_above_zero(left, right, raised, Tile(rows=16, columns=32, inner=16, warps=1, stages=1))
+tile = Tile(rows=16, columns=32, inner=16, warps=1, stages=1, each=1)
+fused = product_where_above_zero(left, right, raised, tile)
 print(float((plain - fused).abs().max()) + float(not plain.any()))
 """
 

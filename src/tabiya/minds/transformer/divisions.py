@@ -37,9 +37,9 @@ STAGES = (2, 3)
 PROGRAMS = (16, 24, 27, 32, 41, 48, 64, 96, 128)
 REGISTERS = (96, 128, 168)
 TILES = tuple(
-    Tile(rows, columns, inner, warps, stages)
-    for (rows, columns, warps), inner, stages in product(
-        ((64, 128, 4), (128, 128, 4), (128, 128, 8), (64, 256, 4), (128, 256, 8)), (32, 64), (3, 4)
+    Tile(rows, columns, 64, warps, stages, each)
+    for (rows, columns, warps), stages, each in product(
+        ((64, 128, 4), (128, 128, 4), (128, 128, 8), (64, 256, 4), (128, 256, 8)), (3, 4), (1, 2)
     )
 )
 

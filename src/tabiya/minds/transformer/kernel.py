@@ -52,9 +52,9 @@ FEWEST, NARROW, MOST = 33, 128, 256
 """Rows that a board may have here; above the second number a program has to be smaller."""
 LAUNCHES = {
     NARROW: Launches(
-        forward=Launch(part=32, warps=2, stages=2, programs=32, holds=False),
-        queries=Launch(part=64, warps=4, stages=3, programs=64),
-        keys=Launch(part=64, warps=4, stages=3, programs=64),
+        forward=Launch(part=128, warps=8, stages=3, programs=128),
+        queries=Launch(part=64, warps=4, stages=3, programs=16),
+        keys=Launch(part=64, warps=4, stages=3, programs=16),
     ),
     MOST: Launches(
         forward=Launch(part=32, warps=4, stages=2, programs=64, holds=False),
@@ -62,8 +62,8 @@ LAUNCHES = {
         keys=Launch(part=64, warps=8, stages=2, programs=64, holds=False),
     ),
 }
-"""For boards of up to so many rows. Of those tried on an H200 for 85 the backward ones were the fastest;
-the forward one and those for more rows are what the compiler fits into registers best, and untimed."""
+"""For boards of up to so many rows. Those for 85 are the fastest of 56 each on an H200 (`divisions.py`);
+those for 149, which were not tuned, take half the time of torch's own kernel."""
 LOG2_E = tl.constexpr(1.4426950408889634)
 """Scores are taken in base 2, in which a device has its exponential: a product less for every weight."""
 FAR = tl.constexpr(-1e4)

@@ -151,6 +151,11 @@ def comparison(lab: Lab) -> Comparison[Variant]:
     return Comparison(question=question, variants=kept, baseline=baseline)
 
 
+def names_of(lab: Lab) -> list[str]:
+    """The networks that a lab's experiment compares."""
+    return comparison(lab).names
+
+
 def _all_of(lab: Lab) -> tuple[str, str, list[Variant]]:
     if lab.experiment == "nnue-sweep":
         return _sweep(lab)

@@ -229,6 +229,11 @@ def comparison(lab: Lab) -> Comparison[Variant]:
     return _chosen(lab, question, parts[-1].name, tuple(parts), apart)
 
 
+def names_of(lab: Lab) -> list[str]:
+    """The networks that a lab's experiment compares."""
+    return comparison(lab).names
+
+
 def _chosen(
     lab: Lab,
     question: str,
