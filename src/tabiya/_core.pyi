@@ -298,6 +298,14 @@ class Teacher:
         nodes: int | None = None,
         movetime: float | None = None,
     ) -> tuple[NDArray[np.int16], NDArray[np.int16]]: ...
+    def best_lines(
+        self,
+        packed: NDArray[np.uint8],
+        length: int,
+        depth: int | None = None,
+        nodes: int | None = None,
+        movetime: float | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16], NDArray[np.int16]]: ...
     def close(self) -> None: ...
 
 @final

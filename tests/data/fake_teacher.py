@@ -59,9 +59,18 @@ class FakeTeacher:
         moves = sorted(move.uci() for move in self.board.legal_moves)
         for rank, move in enumerate(moves[: self.lines], 1):
             mark = f"{self.board.fen()} {limit} {self.seen} {self.options} {move if self.lines > 1 else ''}"
-            print(f"info depth 1 multipv {rank} score {self.score(mark)} nodes 1 pv {move}")
+            print(f"info depth 1 multipv {rank} score {self.score(mark)} nodes 1 pv {self.line(move)}")
         print(f"bestmove {moves[0] if moves else '(none)'}", flush=True)
         self.seen += 1
+
+    def line(self, move: str) -> str:
+        """The move and how it would go on: always the first move by name."""
+        board, line = self.board.copy(stack=False), [move]
+        board.push_uci(move)
+        while len(line) < self.args.line and (replies := sorted(reply.uci() for reply in board.legal_moves)):
+            line.append(replies[0])
+            board.push_uci(replies[0])
+        return " ".join(line)
 
     def score(self, mark: str) -> str:
         number = zlib.crc32(mark.encode()) % 2001 - 1000
@@ -76,6 +85,7 @@ def main() -> None:
     parser.add_argument("--die-once", type=Path, help="die once, and leave this file as a mark")
     parser.add_argument("--die-at", help="die of positions whose FEN begins so")
     parser.add_argument("--mates", action="store_true", help="announce mates, too")
+    parser.add_argument("--line", type=int, default=1, help="moves of the line it tells")
     teacher = FakeTeacher(parser.parse_args())
     for line in sys.stdin:
         teacher.obey(line.split())

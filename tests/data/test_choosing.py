@@ -43,7 +43,8 @@ def games(tmp_path: Path) -> Path:
 
 def choose(games: Path, out: Path, command: str, **settings: Any) -> ShardFolder:
     teaching = Teaching(command=command, nodes=NODES)
-    with LOCAL.crew(Choosers(teaching), settings.pop("workers", 1)) as crew:
+    choosers = Choosers(teaching, settings.get("line", 1))
+    with LOCAL.crew(choosers, settings.pop("workers", 1)) as crew:
         ChoosingJob(games, out, teaching, crew, **{"positions": 120, "shard": 40, **settings}).run()
     return ShardFolder.open(out)
 
@@ -72,6 +73,30 @@ def test_a_record_has_the_teachers_move_and_score(games: Path, tmp_path: Path) -
     teacher.close()
     assert (records["result"] == NO_RESULT).all()
     assert len(np.unique(records["game"])) == len(records)
+
+
+def test_the_line_a_teacher_expects_is_kept_too(games: Path, tmp_path: Path) -> None:
+    command = engine(tmp_path, "--mates", "--line", "5")
+    records = all_records(choose(games, tmp_path / "out", command, line=3))
+    asked = all_records(choose(games, tmp_path / "asked", command))
+    assert len(records) > 1.8 * len(asked)
+    keys = _core.position_keys(np.ascontiguousarray(records["packed"])).tolist()
+    assert len(set(keys)) == len(keys)
+    by_place = {(int(each["game"]), int(each["ply"])): each for each in records}
+    assert {ply for _, ply in by_place} == {0, 1, 2}
+    pairs = [(each, by_place.get((game, ply + 1))) for (game, ply), each in by_place.items()]
+    followed = [(one, other) for one, other in pairs if other is not None]
+    assert len(followed) > len(asked) / 2
+    for one, other in followed:
+        board = chess.Board(_core.unpack_fens(one["packed"][None])[0])
+        code = int(one["move"])
+        board.push(chess.Move(code & 63, code >> 6 & 63, (None, 2, 3, 4, 5)[code >> 12]))
+        assert _core.unpack_fens(other["packed"][None])[0].split()[:3] == board.fen().split()[:3]
+        # One score for the whole line, in which a mate comes nearer with every move of the side that mates.
+        nearer = int(other["eval"]) - int(one["eval"])
+        mates, white_mates = abs(int(one["eval"])) > 9000, int(one["eval"]) > 0
+        by_the_mater = white_mates != bool(one["packed"][24] & 1)
+        assert nearer == (0 if not (mates and by_the_mater) else 1 if white_mates else -1)
 
 
 def test_each_position_is_asked_once_and_lies_in_the_games_or_a_move_beside(
@@ -130,10 +155,10 @@ def test_validation_is_what_no_mind_trains_on(games: Path, tmp_path: Path) -> No
 
 
 def test_workers_and_a_larger_number_make_no_difference_to_what_there_is(games: Path, tmp_path: Path) -> None:
-    command = engine(tmp_path)
-    one = choose(games, tmp_path / "one", command, wander=0.5)
-    choose(games, tmp_path / "three", command, wander=0.5, workers=3, positions=40)
-    three = choose(games, tmp_path / "three", command, wander=0.5, workers=3)
+    command = engine(tmp_path, "--line", "3")
+    one = choose(games, tmp_path / "one", command, wander=0.5, line=2)
+    choose(games, tmp_path / "three", command, wander=0.5, workers=3, positions=40, line=2)
+    three = choose(games, tmp_path / "three", command, wander=0.5, workers=3, line=2)
     assert one.manifest["shards"] == three.manifest["shards"]
     assert all_records(one).tobytes() == all_records(three).tobytes()
 
@@ -198,6 +223,8 @@ def test_two_at_once_are_refused(games: Path, tmp_path: Path) -> None:
         ({"wander": 1.5}, "--wander is a share, between 0 and 1, got 1.5"),
         ({"strip": -1}, "--strip is a share, between 0 and 1, got -1"),
         ({"positions": 0}, "--positions must be at least 1, got 0"),
+        ({"line": 0}, "--line must be at least 1, got 0"),
+        ({"line": 2}, "was begun with line = None, now it is 2"),
         ({"seed": 1}, "was begun with seed = 0, now it is 1"),
     ],
 )

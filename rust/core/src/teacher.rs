@@ -13,6 +13,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
 use shakmaty::{Chess, Color, Position};
 
 use crate::error::{Error, Result};
+use crate::move_code::MoveCode;
 use crate::packed::{self, Packed};
 use crate::pgn::{LARGEST_EVAL, MATE};
 use crate::rules;
@@ -66,6 +67,30 @@ impl Score {
             Score::Mate(n) => -(mate - n.unsigned_abs().min(255) as i16),
         }
     }
+
+    /// What it says so many half-moves further down its own line, for whoever moves there.
+    fn after(self, plies: u32) -> Score {
+        match self {
+            Score::Centipawns(cp) => Score::Centipawns(if plies % 2 == 0 { cp } else { -cp }),
+            Score::Mate(n) => {
+                let to_mate = if n > 0 { 2 * n.unsigned_abs() - 1 } else { 2 * n.unsigned_abs() };
+                let left = to_mate.saturating_sub(plies) as i32;
+                Score::Mate(if left % 2 == 1 { (left + 1) / 2 } else { -(left / 2) })
+            }
+        }
+    }
+}
+
+/// What a teacher expects to be played: of each position asked, that and those which follow on its line.
+#[derive(Debug, Default)]
+pub struct Lines {
+    /// Where the positions of each line begin, and the number of all at the end.
+    pub offsets: Vec<i64>,
+    pub positions: Vec<Packed>,
+    /// The move expected in each.
+    pub moves: Vec<MoveCode>,
+    /// From the view of whoever moves there.
+    pub scores: Vec<i16>,
 }
 
 pub struct Teacher {
@@ -250,6 +275,33 @@ impl Teacher {
         Ok((places, scores))
     }
 
+    /// Its move in each position, and up to `length` − 1 more along the line that it expects then.
+    pub fn best_lines(&mut self, positions: &[Packed], thought: &Thought, length: usize) -> Result<Lines> {
+        let go = thought.command()?;
+        self.set_lines(1)?;
+        let mut lines = Lines { offsets: vec![0], ..Lines::default() };
+        for packed in positions {
+            let mut position = packed::unpack(packed)?;
+            if !position.legal_moves().is_empty() {
+                let answer = self.ask(&position, &go)?;
+                let score = final_score(&answer).ok_or_else(|| self.scoreless(&position))?;
+                for (ply, text) in expected_line(&answer).iter().take(length).enumerate() {
+                    // A line may go on where the game is over or, from a table, with what is no move there.
+                    let Ok(expected) = rules::parse_uci(&position, text) else { break };
+                    lines.positions.push(if ply == 0 { *packed } else { packed::pack(&position, 0) });
+                    lines.moves.push(MoveCode::of(expected));
+                    lines.scores.push(score.after(ply as u32).number(MOVE_MATE, LARGEST_MOVE_SCORE));
+                    position.play_unchecked(expected);
+                }
+                if lines.positions.len() as i64 == *lines.offsets.last().expect("it begins with one") {
+                    return Err(self.scoreless(&packed::unpack(packed)?));
+                }
+            }
+            lines.offsets.push(lines.positions.len() as i64);
+        }
+        Ok(lines)
+    }
+
     fn scoreless(&self, position: &Chess) -> Error {
         Error::Teacher(format!("the teacher {} gave no score for {}", self.command, rules::to_fen(position)))
     }
@@ -286,6 +338,19 @@ fn final_score(answer: &[String]) -> Option<Score> {
 /// The move that ends an answer.
 fn played_move(answer: &[String]) -> Option<&str> {
     answer.last()?.strip_prefix("bestmove ")?.split_ascii_whitespace().next()
+}
+
+/// The moves that the answer's move begins. What was thought last is often cut short, and goes on as before then.
+fn expected_line(answer: &[String]) -> Vec<&str> {
+    let mut line: Vec<&str> = played_move(answer).into_iter().collect();
+    for told in answer.iter().rev().filter(|line| line.starts_with("info")) {
+        let words = told.split_ascii_whitespace().skip_while(|word| *word != "pv").skip(1);
+        let told: Vec<&str> = words.collect();
+        if told.len() > line.len() && told.starts_with(&line) {
+            line = told;
+        }
+    }
+    line
 }
 
 /// The last score given to a line that starts with `move_text`.
@@ -327,6 +392,28 @@ mod tests {
     fn the_move_played_stands_before_the_one_pondered() {
         assert_eq!(played_move(&answer(&["info depth 1", "bestmove e2e4 ponder e7e5"])), Some("e2e4"));
         assert_eq!(played_move(&answer(&["bestmove d7d8q"])), Some("d7d8q"));
+    }
+
+    #[test]
+    fn a_line_cut_short_goes_on_as_it_was_thought_before() {
+        let lines = answer(&[
+            "info depth 4 score cp 20 pv d2d4 d7d5",
+            "info depth 5 score cp 31 pv e2e4 e7e5 g1f3 b8c6",
+            "info depth 6 score cp 30 pv e2e4 e7e5",
+            "bestmove e2e4 ponder e7e5",
+        ]);
+        assert_eq!(expected_line(&lines), ["e2e4", "e7e5", "g1f3", "b8c6"]);
+        let other = answer(&["info depth 5 score cp 31 pv e2e4 e7e5", "bestmove d2d4"]);
+        assert_eq!(expected_line(&other), ["d2d4"]);
+    }
+
+    #[test]
+    fn down_a_line_a_mate_comes_nearer_and_the_mover_changes() {
+        let down = |score: Score| (0..5).map(|plies| score.after(plies)).collect::<Vec<_>>();
+        let mates = |numbers: [i32; 5]| numbers.map(Score::Mate).to_vec();
+        assert_eq!(down(Score::Mate(3)), mates([3, -2, 2, -1, 1]));
+        assert_eq!(down(Score::Mate(-2)), mates([-2, 2, -1, 1, 0]));
+        assert_eq!(Score::Centipawns(31).after(1), Score::Centipawns(-31));
     }
 
     #[test]

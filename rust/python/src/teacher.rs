@@ -2,15 +2,21 @@
 
 use std::time::Duration;
 
-use numpy::{PyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use tabiya_core::teacher::{self, Thought};
 
-use crate::arrays::positions;
+use crate::arrays::{packed_array, positions};
 use crate::errors::{TeacherError, to_py};
 
 type MoveScores<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i16>>);
 type BestMoves<'py> = (Bound<'py, PyArray1<i16>>, Bound<'py, PyArray1<i16>>);
+type BestLines<'py> = (
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray2<u8>>,
+    Bound<'py, PyArray1<u16>>,
+    Bound<'py, PyArray1<i16>>,
+);
 
 /// A UCI engine that labels packed positions; one process, one thread.
 #[pyclass(module = "tabiya._core")]
@@ -96,6 +102,27 @@ impl Teacher {
         let (places, scores) =
             py.detach(|| engine.best_moves(rows, &Thought { depth, nodes, movetime })).map_err(to_py)?;
         Ok((PyArray1::from_vec(py, places), PyArray1::from_vec(py, scores)))
+    }
+
+    #[pyo3(signature = (packed, length, depth=None, nodes=None, movetime=None))]
+    fn best_lines<'py>(
+        &mut self,
+        py: Python<'py>,
+        packed: PyReadonlyArray2<'py, u8>,
+        length: usize,
+        depth: Option<u32>,
+        nodes: Option<u64>,
+        movetime: Option<f64>,
+    ) -> PyResult<BestLines<'py>> {
+        let (rows, engine) = (positions(&packed)?, self.running()?);
+        let thought = Thought { depth, nodes, movetime };
+        let lines = py.detach(|| engine.best_lines(rows, &thought, length)).map_err(to_py)?;
+        Ok((
+            PyArray1::from_vec(py, lines.offsets),
+            packed_array(py, &lines.positions)?,
+            PyArray1::from_vec(py, lines.moves.iter().map(|code| code.0).collect()),
+            PyArray1::from_vec(py, lines.scores),
+        ))
     }
 
     fn close(&mut self, py: Python<'_>) {

@@ -27,7 +27,7 @@ from tabiya.arena.record import GameRecord
 from tabiya.arena.runner import Event, Fixture, entrants, play_all
 from tabiya.data.extract import extract
 from tabiya.data.labels import write_move_labels, write_value_labels
-from tabiya.data.teaching import Chunk, Pupil, Teaching
+from tabiya.data.teaching import Chunk, LabelPupil, Teaching
 from tabiya.errors import UserError
 from tabiya.player import OpenPlayer
 
@@ -142,7 +142,7 @@ def measure_labels(
     spent, name = Spent(), ""
     answers: list[Any] = []
     for _ in range(rounds):
-        pupil, answers = Pupil(teaching), []
+        pupil, answers = LabelPupil(teaching), []
         with spent.once():
             try:
                 for number, first in enumerate(range(0, len(packed), teaching.chunk)):

@@ -31,6 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="the share of them in which one side is robbed of its army first (0)",
     )
+    parser.add_argument(
+        "--line",
+        type=int,
+        default=1,
+        metavar="N",
+        help="keep so many positions of the line that the teacher expects, the asked one first (1)",
+    )
     parser.add_argument("--puzzles", metavar="FILE", help="leave out what is on a puzzle's line or near it")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="which positions (0)")
     add_limit_arguments(parser)
@@ -45,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     from tabiya.data.choosing import Choosers, ChoosingJob
 
     teaching = teaching_of(args, nodes=2000)
-    with executor_of(args) as executor, executor.crew(Choosers(teaching), args.workers) as crew:
+    with executor_of(args) as executor, executor.crew(Choosers(teaching, args.line), args.workers) as crew:
         job = ChoosingJob(
             Path(args.source),
             Path(args.out),
@@ -54,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
             positions=args.positions,
             wander=args.wander,
             strip=args.strip,
+            line=args.line,
             puzzles=None if args.puzzles is None else Path(args.puzzles),
             seed=args.seed,
         )

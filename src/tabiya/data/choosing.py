@@ -3,7 +3,9 @@
 One search of a teacher costs a fifth of scoring every move and chooses better.
 So where policies want many positions rather than much about each, it is asked
 for its move alone. The records are those of `shards.RECORD`, with the teacher's
-move as the one played and its score as the evaluation; there is no result.
+move as the one played and its score as the evaluation; there is no result. A search
+that found a move has also found how it would go on: with `line`, the positions on that
+line are kept too, at no cost, and a line is what a record calls a game.
 
 Positions are drawn from a folder of games or a list. Some of them *wander*: a move of
 chance is made first, so that the teacher refutes what no strong player does and
@@ -16,10 +18,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +30,6 @@ from tabiya import _core
 from tabiya.data.extract import Manifest
 from tabiya.data.extract_worker import SPLITS, read_exclusion
 from tabiya.data.label_source import tasks_of
-from tabiya.data.label_store import Answer
 from tabiya.data.labels import MoveLabels, held_out
 from tabiya.data.scale import LONGEST_MATE, MOVE_MATE, VALUE_MATE, is_mate
 from tabiya.data.shards import NO_RESULT, RECORD, ShardFolder
@@ -42,54 +43,44 @@ SHARD = 32_768
 """Positions drawn for a shard; those that were met before leave a little less."""
 
 
+class Lines(NamedTuple):
+    """A teacher's moves: of each position asked, and of those that follow on the line it expects."""
+
+    offsets: NDArray[np.int64]
+    """Where each line begins, and the number of all positions at the end."""
+    packed: NDArray[np.uint8]
+    moves: NDArray[np.uint16]
+    scores: NDArray[np.int16]
+    """For whoever moves there."""
+
+
 @dataclass(frozen=True)
 class Choosers:
     """Hires choosers of one teaching, wherever the work is done."""
 
     teaching: Teaching
+    line: int = 1
+    """Positions of each line that are wanted."""
 
     def __call__(self) -> Chooser:
-        return Chooser(self.teaching)
+        return Chooser(self.teaching, self.line)
 
 
-class Chooser(Pupil):
-    """Asks one teacher for its moves: their places among the legal ones, and their scores."""
+class Chooser(Pupil[Lines]):
+    """Asks one teacher for its moves and how it would go on."""
 
-    def _ask(self, teacher: _core.Teacher, packed: NDArray[np.uint8], labels: MoveLabels | None) -> Answer:
+    def __init__(self, teaching: Teaching, line: int = 1) -> None:
+        super().__init__(teaching)
+        self._line = line
+
+    def _ask(self, teacher: _core.Teacher, packed: NDArray[np.uint8], labels: MoveLabels | None) -> Lines:
         teacher.new_game()
         teaching = self._teaching
-        places, scores = teacher.best_moves(
-            packed, depth=teaching.depth, nodes=teaching.nodes, movetime=teaching.movetime
+        return Lines(
+            *teacher.best_lines(
+                packed, self._line, depth=teaching.depth, nodes=teaching.nodes, movetime=teaching.movetime
+            )
         )
-        return places.astype(np.int64), scores
-
-
-@dataclass
-class _Drawn:
-    """The positions of one shard on their way through the teachers."""
-
-    packed: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
-    """Where each position's legal moves begin in `codes`."""
-    codes: NDArray[np.uint16]
-    left: int
-    """Chunks that are not answered yet."""
-    places: NDArray[np.int64] = field(init=False)
-    scores: NDArray[np.int16] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.places = np.zeros(len(self.packed), np.int64)
-        self.scores = np.zeros(len(self.packed), np.int16)
-
-    def records(self, first: int) -> NDArray[np.void]:
-        """What is known now, as records whose games are numbered from `first` on."""
-        records = np.zeros(len(self.packed), RECORD)
-        records["packed"] = self.packed
-        records["move"] = self.codes[self.offsets[:-1] + self.places]
-        records["eval"] = for_white(self.scores, self.packed)
-        records["game"] = first + np.arange(len(records))
-        records["result"] = NO_RESULT
-        return records
 
 
 def for_white(scores: NDArray[np.int16], packed: NDArray[np.uint8]) -> NDArray[np.int16]:
@@ -144,17 +135,20 @@ class ChoosingJob:
         source: Path,
         out: Path,
         teaching: Teaching,
-        crew: Crew[Chunk, Taught],
+        crew: Crew[Chunk, Taught[Lines]],
         *,
         positions: int,
         wander: float = 0.0,
         strip: float = 0.0,
+        line: int = 1,
         puzzles: Path | None = None,
         seed: int = 0,
         shard: int = SHARD,
     ) -> None:
         if positions < 1:
             raise UserError(f"--positions must be at least 1, got {positions}")
+        if line < 1:
+            raise UserError(f"--line must be at least 1, got {line}")
         for name, share in (("wander", wander), ("strip", strip)):
             if not 0 <= share <= 1:
                 raise UserError(f"--{name} is a share, between 0 and 1, got {share:g}")
@@ -176,6 +170,8 @@ class ChoosingJob:
             "limit": teaching.limit,
             "shard_records": shard,
         }
+        # Not named where it is one: folders from before there were lines go on.
+        options |= {"line": line} if line > 1 else {}
         out.mkdir(parents=True, exist_ok=True)
         self.manifest = Manifest.load(out) or Manifest(options=options)
         refuse_other_settings(out, self.manifest.options, options)
@@ -203,40 +199,13 @@ class ChoosingJob:
 
     def _run(self, advance: Callable[[int], None]) -> None:
         began = time.monotonic() - self.manifest.seconds
-        teacher = self.manifest.options["teacher"]
-        drawn: dict[int, _Drawn] = {}
+        while (number := len(self.manifest.shards)) < self._shards:
+            records = self._asked(number, self._draw(number))
+            self._keep(number, records, time.monotonic() - began)
+            advance(self._shard)
 
-        def keep_finished() -> None:
-            while (ready := drawn.get(len(self.manifest.shards))) is not None and ready.left == 0:
-                del drawn[len(self.manifest.shards)]
-                self._keep(ready, time.monotonic() - began)
-                advance(self._shard)
-
-        for chunk, taught in self._crew.answers(self._chunks(drawn)):
-            refuse_another(taught, chunk, teacher, self._out, self._teaching.command)
-            number, first = divmod(chunk.number, self._shard)
-            assert isinstance(taught.labels, tuple)
-            rows = slice(first, first + len(chunk.packed))
-            drawn[number].places[rows], drawn[number].scores[rows] = taught.labels
-            drawn[number].left -= 1
-            keep_finished()
-        keep_finished()
-
-    def _chunks(self, drawn: dict[int, _Drawn]) -> Iterator[Chunk]:
-        """Units for the teachers, shard after shard; what is drawn is entered into `drawn`."""
-        size = self._teaching.chunk
-        for number in range(len(self.manifest.shards), self._shards):
-            packed, offsets, codes = self._draw(number)
-            starts = range(0, len(packed), size)
-            drawn[number] = _Drawn(packed, offsets, codes, len(starts))
-            for start in starts:
-                some = np.ascontiguousarray(packed[start : start + size])
-                yield Chunk(
-                    number * self._shard + start, f"positions from {start + 1} of shard {number}", some
-                )
-
-    def _draw(self, number: int) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint16]]:
-        """A shard's positions, none of which was met before, and their legal moves."""
+    def _draw(self, number: int) -> NDArray[np.uint8]:
+        """A shard's positions to ask about, none of which was met before."""
         chance = np.random.default_rng([self._seed, number])
         rows = drawn_rows(number * self._shard, self._shard, int(self._ends[-1]), self._seed)
         packed = self._rows(np.sort(rows))
@@ -249,21 +218,33 @@ class ChoosingJob:
         if self._strip:
             robbed = chance.random(len(packed)) < self._strip
             packed = np.concatenate([packed[~robbed], stripped(packed[robbed], chance)])
-        # Once each; and never what stands in an exam, or the game is over.
+        return np.ascontiguousarray(packed[self._are_new(packed)])
+
+    def _are_new(self, packed: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Once each; and never what stands in an exam."""
         keys = _core.position_keys(packed)
         fresh = np.zeros(len(keys), np.bool_)
         fresh[np.unique(keys, return_index=True)[1]] = True
         fresh &= ~np.isin(keys, self._met)
         if self._exclusion is not None:
             fresh &= ~np.array(self._exclusion.near(packed), np.bool_)
-        packed = np.ascontiguousarray(packed[fresh])
-        offsets, _, codes = _core.successors(packed)
-        playable = np.diff(offsets) > 0
-        packed = np.ascontiguousarray(packed[playable])
-        # Where there are no moves there is nothing to leave out of the codes.
-        offsets = np.concatenate([offsets[:-1][playable], offsets[-1:]])
-        self._met = np.sort(np.concatenate([self._met, _core.position_keys(packed)]))
-        return packed, offsets, codes
+        return fresh
+
+    def _asked(self, number: int, packed: NDArray[np.uint8]) -> NDArray[np.void]:
+        """The records of a shard: what was asked, and what follows on the lines; a line is a game."""
+        size, teacher = self._teaching.chunk, self.manifest.options["teacher"]
+        chunks = [
+            Chunk(start, f"positions from {start + 1} of shard {number}", packed[start : start + size])
+            for start in range(0, len(packed), size)
+        ]
+        answers: dict[int, NDArray[np.void]] = {}
+        for chunk, taught in self._crew.answers(chunks):
+            refuse_another(taught, chunk, teacher, self._out, self._teaching.command)
+            answers[chunk.number] = _records(taught.labels, number * self._shard + chunk.number)
+        found = [np.zeros(0, RECORD), *(answers[chunk.number] for chunk in chunks)]
+        records = np.concatenate(found)
+        # A line may lead to where another one was asked, or to a puzzle.
+        return records[self._are_new(np.ascontiguousarray(records["packed"]))]
 
     def _rows(self, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Positions of the games by their numbers, which ascend."""
@@ -276,10 +257,10 @@ class ChoosingJob:
             ]
         )
 
-    def _keep(self, shard: _Drawn, seconds: float) -> None:
-        number = len(self.manifest.shards)
-        records = shard.records(number * self._shard)
-        examined = held_out(shard.packed)
+    def _keep(self, number: int, records: NDArray[np.void], seconds: float) -> None:
+        packed = np.ascontiguousarray(records["packed"])
+        self._met = np.sort(np.concatenate([self._met, _core.position_keys(packed)]))
+        examined = held_out(packed)
         name = f"choices-{number:05d}"
         for split, chosen in zip(SPLITS, (~examined, examined), strict=True):
             with replacing(self._out / f"{name}.{split}.pos") as part:
@@ -296,3 +277,15 @@ class ChoosingJob:
         self.manifest.counts["positions_kept"] = kept
         self.manifest.seconds, self.manifest.complete = round(seconds, 1), True
         self.manifest.save(self._out)
+
+
+def _records(lines: Lines, first: int) -> NDArray[np.void]:
+    """Lines as records whose games are numbered from `first` on."""
+    records = np.zeros(len(lines.packed), RECORD)
+    records["packed"], records["move"] = lines.packed, lines.moves
+    records["eval"] = for_white(lines.scores, lines.packed)
+    lengths = np.diff(lines.offsets)
+    records["game"] = first + np.repeat(np.arange(len(lengths)), lengths)
+    records["ply"] = np.arange(len(records)) - np.repeat(lines.offsets[:-1], lengths)
+    records["result"] = NO_RESULT
+    return records

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tabiya.data.label_ledger import Ledger
 from tabiya.data.label_source import Task
-from tabiya.data.label_store import LabelStore, MoveStore, ValueStore
+from tabiya.data.label_store import Answer, LabelStore, MoveStore, ValueStore
 from tabiya.data.labels import MoveLabels, select
 from tabiya.data.teaching import Chunk, Pupils, Taught, Teaching, refuse_another
 from tabiya.errors import UserError
@@ -39,7 +39,7 @@ class LabelJob:
         task: Task,
         teaching: Teaching,
         max_positions: int | None = None,
-        crew: Crew[Chunk, Taught] | None = None,
+        crew: Crew[Chunk, Taught[Answer]] | None = None,
     ) -> None:
         """`crew` are pupils of this teaching that stay when the job is done; None: threads of its own."""
         self.target, self.teaching = task.target, teaching

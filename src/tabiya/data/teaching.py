@@ -8,9 +8,10 @@ which machine a worker is.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,15 +96,19 @@ class Chunk:
     """Those they have already, which a review works on."""
 
 
-@dataclass(frozen=True)
-class Taught:
-    """The labels of a chunk, and who gave them."""
+Given = TypeVar("Given")
+"""What a teacher says of a chunk: labels, or lines."""
 
-    labels: Answer
+
+@dataclass(frozen=True)
+class Taught(Generic[Given]):
+    """What was said of a chunk, and who said it."""
+
+    labels: Given
     teacher: str
 
 
-def refuse_another(taught: Taught, chunk: Chunk, teacher: str, target: Path, command: str) -> None:
+def refuse_another(taught: Taught[Any], chunk: Chunk, teacher: str, target: Path, command: str) -> None:
     """Machines may have different engines at one path, and their labels must not be mixed."""
     if taught.teacher != teacher:
         raise UserError(
@@ -118,11 +123,11 @@ class Pupils:
 
     teaching: Teaching
 
-    def __call__(self) -> Pupil:
-        return Pupil(self.teaching)
+    def __call__(self) -> LabelPupil:
+        return LabelPupil(self.teaching)
 
 
-class Pupil(Worker[Chunk, Taught]):
+class Pupil(Worker[Chunk, Taught[Given]]):
     """Asks one teacher about chunks, and takes a new one if it dies."""
 
     def __init__(self, teaching: Teaching) -> None:
@@ -136,7 +141,7 @@ class Pupil(Worker[Chunk, Taught]):
         except _core.TeacherError as error:
             raise UserError(str(error)) from None
 
-    def answer(self, unit: Chunk) -> Taught:
+    def answer(self, unit: Chunk) -> Taught[Given]:
         for attempt in range(TRIES):
             try:
                 teacher = self._present()
@@ -155,6 +160,19 @@ class Pupil(Worker[Chunk, Taught]):
             self._teacher = self._teaching.open_teacher()
         return self._teacher
 
+    @abstractmethod
+    def _ask(self, teacher: _core.Teacher, packed: NDArray[np.uint8], labels: MoveLabels | None) -> Given:
+        """Put the question to the teacher."""
+
+    def close(self) -> None:
+        if self._teacher is not None:
+            self._teacher.close()
+            self._teacher = None
+
+
+class LabelPupil(Pupil[Answer]):
+    """Asks for labels: values, every move's score, or a review of those."""
+
     def _ask(self, teacher: _core.Teacher, packed: NDArray[np.uint8], labels: MoveLabels | None) -> Answer:
         teacher.new_game()
         teaching = self._teaching
@@ -166,8 +184,3 @@ class Pupil(Worker[Chunk, Taught]):
             return labels[1], reviewed(labels, places, verdicts)
         ask = teacher.all_moves if teaching.all_moves else teacher.values
         return ask(packed, depth=teaching.depth, nodes=teaching.nodes, movetime=teaching.movetime)
-
-    def close(self) -> None:
-        if self._teacher is not None:
-            self._teacher.close()
-            self._teacher = None
