@@ -68,6 +68,9 @@ class Training:
     steps: int
     batch: int = 512
     mlp_ratio: float = 4.0
+    activation: Literal["gelu", "relu"] = "gelu"
+    mlp_bias: bool = True
+    """These two as in a network's shape: "relu" without biases trains faster."""
     value_hidden: int = 128
     policy: float = 1.0
     """Weights of the losses."""

@@ -174,6 +174,8 @@ def _shape(lab: ImplicitLab, size: Size, change: Change | None = None) -> Transf
         width=size.width,
         heads=size.heads,
         mlp_ratio=lab.budget.mlp_ratio,
+        activation=lab.budget.activation,
+        mlp_bias=lab.budget.mlp_bias,
         value_hidden=lab.budget.value_hidden,
         **settings,
     )
