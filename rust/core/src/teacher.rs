@@ -71,7 +71,7 @@ impl Score {
     /// What it says so many half-moves further down its own line, for whoever moves there.
     fn after(self, plies: u32) -> Score {
         match self {
-            Score::Centipawns(cp) => Score::Centipawns(if plies % 2 == 0 { cp } else { -cp }),
+            Score::Centipawns(cp) => Score::Centipawns(if plies.is_multiple_of(2) { cp } else { -cp }),
             Score::Mate(n) => {
                 let to_mate = if n > 0 { 2 * n.unsigned_abs() - 1 } else { 2 * n.unsigned_abs() };
                 let left = to_mate.saturating_sub(plies) as i32;
