@@ -82,6 +82,12 @@ def test_the_line_a_teacher_expects_is_kept_too(games: Path, tmp_path: Path) -> 
     assert len(records) > 1.8 * len(asked)
     keys = _core.position_keys(np.ascontiguousarray(records["packed"])).tolist()
     assert len(set(keys)) == len(keys)
+    # What was asked for itself has its own answer.
+    of_asked = {key: each for key, each in zip(keys, records, strict=True)}
+    first = asked[asked["game"] < 40]
+    for key, each in zip(_core.position_keys(np.ascontiguousarray(first["packed"])), first, strict=True):
+        assert of_asked[int(key)]["ply"] == 0
+        assert of_asked[int(key)]["eval"] == each["eval"]
     by_place = {(int(each["game"]), int(each["ply"])): each for each in records}
     assert {ply for _, ply in by_place} == {0, 1, 2}
     pairs = [(each, by_place.get((game, ply + 1))) for (game, ply), each in by_place.items()]

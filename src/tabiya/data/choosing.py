@@ -243,8 +243,10 @@ class ChoosingJob:
             answers[chunk.number] = _records(taught.labels, number * self._shard + chunk.number)
         found = [np.zeros(0, RECORD), *(answers[chunk.number] for chunk in chunks)]
         records = np.concatenate(found)
-        # A line may lead to where another one was asked, or to a puzzle.
-        return records[self._are_new(np.ascontiguousarray(records["packed"]))]
+        # A line may lead to a puzzle, or to where another was asked, whose own answer counts then.
+        asked_first = np.argsort(records["ply"], kind="stable")
+        new = self._are_new(np.ascontiguousarray(records["packed"][asked_first]))
+        return records[np.sort(asked_first[new])]
 
     def _rows(self, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Positions of the games by their numbers, which ascend."""
