@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from tabiya.learn.lab.folder import LabFolder  # noqa: E402
 from tabiya.learn.lab.games import silent  # noqa: E402
 from tabiya.learn.lab.plan import LabMeasures  # noqa: E402
 from tabiya.learn.lab.training import checksums, train_in_turn  # noqa: E402
-from tabiya.learn.lab.turns import train_missing  # noqa: E402
+from tabiya.learn.lab.turns import device_turn, train_missing  # noqa: E402
 from tabiya.learn.sidecar import write_sidecar  # noqa: E402
 
 
@@ -104,15 +105,16 @@ def test_what_another_process_is_at_is_left_to_it_until_it_is_killed(
     assert asked == ["c", "b"]
 
 
-def test_the_device_is_one_run_s_at_a_time(folder: LabFolder):
+def test_the_device_is_one_run_s_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     order: list[str] = []
 
     def second() -> None:
-        with folder.device_turn():
+        with device_turn():
             order.append("second")
 
     waiting = threading.Thread(target=second)
-    with folder.device_turn():
+    with device_turn():
         waiting.start()
         waiting.join(0.2)
         assert waiting.is_alive()

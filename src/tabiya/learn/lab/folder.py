@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tabiya.errors import UserError
-from tabiya.files import claimed, in_turn, refuse_other_settings, replacing, write_json
+from tabiya.files import claimed, refuse_other_settings, replacing, write_json
 from tabiya.learn.lab.comparison import Variant
 from tabiya.learn.sidecar import read_sidecar, sidecar_path
 from tabiya.reports.drawing import can_draw
@@ -58,13 +58,6 @@ class LabFolder:
         A claim ends with its process, however that ends.
         """
         return claimed(self.path / "claims" / f"{what}.lock")
-
-    def device_turn(self) -> AbstractContextManager[None]:
-        """The training device to itself, once those before are done with it.
-
-        Processes that take a device at the same time get less of it together than one that has it alone.
-        """
-        return in_turn(self.path / "claims" / "device.lock")
 
     def report(self, suffix: str) -> Path:
         return self.path / f"report{suffix}"

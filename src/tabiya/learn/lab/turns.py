@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TypeAlias
 
+from tabiya.files import in_turn
 from tabiya.learn.config import config_to_dict
 from tabiya.learn.lab.comparison import Variant
 from tabiya.learn.lab.folder import LabFolder
@@ -49,3 +54,12 @@ def train_missing(
 
     train_in_turn(list(waiting), train, minutes)
     return [variant.name for variant in folder.lacking(variants)]
+
+
+def device_turn() -> AbstractContextManager[None]:
+    """The training device to itself, once those before are done with it, whichever experiment they are of.
+
+    Processes that take a device at the same time get less of it together than one that has it alone.
+    """
+    whose = getattr(os, "getuid", lambda: "one")()
+    return in_turn(Path(tempfile.gettempdir()) / f"tabiya-device-of-{whose}.lock")

@@ -13,7 +13,7 @@ from tabiya.learn.export import export_onnx
 from tabiya.learn.feed import Source
 from tabiya.learn.lab.folder import LabFolder
 from tabiya.learn.lab.training import Say, run_facts
-from tabiya.learn.lab.turns import begin_training, train_missing
+from tabiya.learn.lab.turns import begin_training, device_turn, train_missing
 from tabiya.learn.log import read_log
 from tabiya.learn.run_record import last_figures
 from tabiya.learn.sidecar import write_sidecar
@@ -53,7 +53,7 @@ def _train_one(
     """Train and export one network; False if the time was over before its end."""
     config = training_of(variant.recipe, lab)
     run = Run(config, folder.run(variant.name), tables.loader(variant.recipe.values))
-    run.device_turn = folder.device_turn
+    run.device_turn = device_turn
     if variant.recipe.trained:
         run.train(minutes)
         if run.step < config.steps:

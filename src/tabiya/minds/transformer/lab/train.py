@@ -12,7 +12,7 @@ from typing import Any
 from tabiya.learn.config import config_to_dict
 from tabiya.learn.lab.folder import LabFolder
 from tabiya.learn.lab.training import Say, run_facts
-from tabiya.learn.lab.turns import Files, begin_training, train_missing
+from tabiya.learn.lab.turns import Files, begin_training, device_turn, train_missing
 from tabiya.learn.log import read_log
 from tabiya.learn.run_record import last_figures
 from tabiya.learn.sidecar import write_sidecar
@@ -61,7 +61,7 @@ def _train_one(
         masked=variant.masked,
     )
     run = LabRun(config, folder.run(variant.name), tables, budget.capture)
-    run.device_turn = folder.device_turn
+    run.device_turn = device_turn
     run.train(minutes)
     if run.step < config.steps:
         return False
