@@ -160,6 +160,9 @@ def test_choices_make_a_folder_that_goes_on(
     assert main(words) == 0
     assert f"{out}: 6 moves chosen by Fake Teacher 1" in capsys.readouterr().out
     assert "was begun with limit" in refused(capsys, *words[1:-1], "3000")
+    assert "--men is two numbers from 2 to 32, such as 12-26, got '26-12'" in refused(
+        capsys, *words[1:], "--men", "26-12"
+    )
     assert "no such file or folder" in refused(
         capsys, "choose", str(tmp_path / "gone"), "--teacher", teacher, "--out", out
     )

@@ -152,6 +152,18 @@ def _stalemating(board: chess.Board) -> bool:
     return False
 
 
+def test_only_boards_with_so_many_men_are_asked_about(tmp_path: Path) -> None:
+    packed = _core.random_positions(300, seed=2)
+    (tmp_path / "list.fen").write_text("\n".join(_core.unpack_fens(packed)) + "\n")
+    folder = choose(
+        tmp_path / "list.fen", tmp_path / "out", engine(tmp_path), positions=320, men=(12, 20), wander=0.3
+    )
+    fens = _core.unpack_fens(np.ascontiguousarray(all_records(folder)["packed"]))
+    men = {len(chess.Board(fen).piece_map()) for fen in fens}
+    assert {12, 20} <= men <= set(range(12, 21))
+    assert folder.manifest["options"]["men"] == [12, 20]
+
+
 def test_validation_is_what_no_mind_trains_on(games: Path, tmp_path: Path) -> None:
     folder = choose(games, tmp_path / "out", engine(tmp_path), positions=2000, shard=1000, wander=1.0)
     for split, examined in (("train", False), ("validation", True)):

@@ -6,6 +6,7 @@ import argparse
 
 from tabiya.cli.common import add_limit_arguments, add_on_argument, executor_of, print_json, progress
 from tabiya.cli.data_label import add_engine_arguments, teaching_of
+from tabiya.errors import UserError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="keep so many positions of the line that the teacher expects, the asked one first (1)",
     )
+    parser.add_argument(
+        "--men", metavar="LOW-HIGH", help="ask only where so many men are on the board (any number)"
+    )
     parser.add_argument("--puzzles", metavar="FILE", help="leave out what is on a puzzle's line or near it")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="which positions (0)")
     add_limit_arguments(parser)
@@ -62,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
             wander=args.wander,
             strip=args.strip,
             line=args.line,
+            men=None if args.men is None else _men(args.men),
             puzzles=None if args.puzzles is None else Path(args.puzzles),
             seed=args.seed,
         )
@@ -73,3 +78,10 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(f"{args.out}: {kept:,} moves chosen by {entries['options']['teacher']}, {entries['seconds']} s")
     return 0
+
+
+def _men(text: str) -> tuple[int, int]:
+    low, dash, high = text.partition("-")
+    if not (dash and low.isdecimal() and high.isdecimal() and 2 <= int(low) <= int(high) <= 32):
+        raise UserError(f"--men is two numbers from 2 to 32, such as 12-26, got {text!r}")
+    return int(low), int(high)

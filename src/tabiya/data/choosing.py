@@ -40,7 +40,7 @@ from tabiya.files import claimed, refuse_other_settings, replacing
 from tabiya.scale.executor import Crew
 
 SHARD = 32_768
-"""Positions drawn for a shard; those that were met before leave a little less."""
+"""Positions drawn for a shard; less is asked: not what was met before, nor what has another number of men."""
 
 
 class Lines(NamedTuple):
@@ -141,6 +141,7 @@ class ChoosingJob:
         wander: float = 0.0,
         strip: float = 0.0,
         line: int = 1,
+        men: tuple[int, int] | None = None,
         puzzles: Path | None = None,
         seed: int = 0,
         shard: int = SHARD,
@@ -154,6 +155,7 @@ class ChoosingJob:
                 raise UserError(f"--{name} is a share, between 0 and 1, got {share:g}")
         self._out, self._teaching, self._crew = out, teaching, crew
         self._wander, self._strip, self._seed, self._shard = wander, strip, seed, shard
+        self._men = men
         self._parts = positions_of(source)
         self._ends = np.cumsum([len(part) for part in self._parts])
         self._exclusion = None if puzzles is None else read_exclusion(puzzles)[0]
@@ -170,8 +172,9 @@ class ChoosingJob:
             "limit": teaching.limit,
             "shard_records": shard,
         }
-        # Not named where it is one: folders from before there were lines go on.
+        # Named only where they are asked for: folders from before they could be go on.
         options |= {"line": line} if line > 1 else {}
+        options |= {"men": list(men)} if men else {}
         out.mkdir(parents=True, exist_ok=True)
         self.manifest = Manifest.load(out) or Manifest(options=options)
         refuse_other_settings(out, self.manifest.options, options)
@@ -218,6 +221,9 @@ class ChoosingJob:
         if self._strip:
             robbed = chance.random(len(packed)) < self._strip
             packed = np.concatenate([packed[~robbed], stripped(packed[robbed], chance)])
+        if self._men:
+            men = np.unpackbits(packed[:, :8], axis=1).sum(1)
+            packed = np.ascontiguousarray(packed[(men >= self._men[0]) & (men <= self._men[1])])
         return np.ascontiguousarray(packed[self._are_new(packed)])
 
     def _are_new(self, packed: NDArray[np.uint8]) -> NDArray[np.bool_]:
