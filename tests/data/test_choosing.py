@@ -83,7 +83,7 @@ def test_the_line_a_teacher_expects_is_kept_too(games: Path, tmp_path: Path) -> 
     keys = _core.position_keys(np.ascontiguousarray(records["packed"])).tolist()
     assert len(set(keys)) == len(keys)
     # What was asked for itself has its own answer.
-    of_asked = {key: each for key, each in zip(keys, records, strict=True)}
+    of_asked = dict(zip(keys, records, strict=True))
     first = asked[asked["game"] < 40]
     for key, each in zip(_core.position_keys(np.ascontiguousarray(first["packed"])), first, strict=True):
         assert of_asked[int(key)]["ply"] == 0
