@@ -42,9 +42,8 @@ def games(tmp_path: Path) -> Path:
 
 
 def choose(games: Path, out: Path, command: str, **settings: Any) -> ShardFolder:
-    teaching = Teaching(command=command, nodes=NODES)
-    choosers = Choosers(teaching, settings.get("line", 1))
-    with LOCAL.crew(choosers, settings.pop("workers", 1)) as crew:
+    teaching = Teaching(command=command, nodes=NODES, line=settings.pop("line", 1))
+    with LOCAL.crew(Choosers(teaching), settings.pop("workers", 1)) as crew:
         ChoosingJob(games, out, teaching, crew, **{"positions": 120, "shard": 40, **settings}).run()
     return ShardFolder.open(out)
 

@@ -210,6 +210,13 @@ impl Teacher {
         self.answer("bestmove")
     }
 
+    /// What it answers, and the score it comes to.
+    fn judge(&mut self, position: &Chess, go: &str) -> Result<(Vec<String>, Score)> {
+        let answer = self.ask(position, go)?;
+        let score = final_score(&answer).ok_or_else(|| self.scoreless(position))?;
+        Ok((answer, score))
+    }
+
     /// One value per position, from White's view; ±(10000 − n) is mate in n.
     pub fn values(&mut self, positions: &[Packed], thought: &Thought) -> Result<Vec<i16>> {
         let go = thought.command()?;
@@ -220,8 +227,7 @@ impl Teacher {
             let score = if position.legal_moves().is_empty() {
                 if position.is_check() { Score::Mate(0) } else { Score::Centipawns(0) }
             } else {
-                let answer = self.ask(&position, &go)?;
-                final_score(&answer).ok_or_else(|| self.scoreless(&position))?
+                self.judge(&position, &go)?.1
             };
             let value = score.number(MATE, LARGEST_EVAL);
             values.push(if position.turn() == Color::White { value } else { -value });
@@ -261,13 +267,11 @@ impl Teacher {
             let moves = rules::legal_moves_in_uci_order(&position);
             let (mut place, mut score) = (-1, 0);
             if !moves.is_empty() {
-                let answer = self.ask(&position, &go)?;
+                let (answer, judged) = self.judge(&position, &go)?;
                 let chosen = played_move(&answer).unwrap_or_default();
                 let found = moves.iter().position(|m| rules::uci(*m) == chosen);
                 place = found.ok_or_else(|| self.scoreless(&position))? as i16;
-                score = final_score(&answer)
-                    .ok_or_else(|| self.scoreless(&position))?
-                    .number(MOVE_MATE, LARGEST_MOVE_SCORE);
+                score = judged.number(MOVE_MATE, LARGEST_MOVE_SCORE);
             }
             places.push(place);
             scores.push(score);
@@ -283,8 +287,8 @@ impl Teacher {
         for packed in positions {
             let mut position = packed::unpack(packed)?;
             if !position.legal_moves().is_empty() {
-                let answer = self.ask(&position, &go)?;
-                let score = final_score(&answer).ok_or_else(|| self.scoreless(&position))?;
+                let (answer, score) = self.judge(&position, &go)?;
+                let begun = lines.positions.len();
                 for (ply, text) in expected_line(&answer).iter().take(length).enumerate() {
                     // A line may go on where the game is over or, from a table, with what is no move there.
                     let Ok(expected) = rules::parse_uci(&position, text) else { break };
@@ -293,7 +297,7 @@ impl Teacher {
                     lines.scores.push(score.after(ply as u32).number(MOVE_MATE, LARGEST_MOVE_SCORE));
                     position.play_unchecked(expected);
                 }
-                if lines.positions.len() as i64 == *lines.offsets.last().expect("it begins with one") {
+                if lines.positions.len() == begun {
                     return Err(self.scoreless(&packed::unpack(packed)?));
                 }
             }

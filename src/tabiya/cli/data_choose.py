@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
 
     from tabiya.data.choosing import Choosers, ChoosingJob
 
-    teaching = teaching_of(args, nodes=2000)
-    with executor_of(args) as executor, executor.crew(Choosers(teaching, args.line), args.workers) as crew:
+    teaching = teaching_of(args, nodes=2000, line=args.line)
+    with executor_of(args) as executor, executor.crew(Choosers(teaching), args.workers) as crew:
         job = ChoosingJob(
             Path(args.source),
             Path(args.out),
@@ -65,7 +65,6 @@ def run(args: argparse.Namespace) -> int:
             positions=args.positions,
             wander=args.wander,
             strip=args.strip,
-            line=args.line,
             men=None if args.men is None else _men(args.men),
             puzzles=None if args.puzzles is None else Path(args.puzzles),
             seed=args.seed,

@@ -67,6 +67,7 @@ def teaching_of(
     depth: int | None = None,
     nodes: int | None = None,
     all_moves: bool = False,
+    line: int = 1,
     review: bool = False,
 ) -> Teaching:
     """Who teaches, as the arguments say; it thinks by `depth` or `nodes` where they set no limit."""
@@ -82,6 +83,7 @@ def teaching_of(
         nodes=limit.nodes,
         movetime=limit.movetime,
         all_moves=all_moves,
+        line=line,
         review=review,
         workers=1 if args.workers is None else args.workers,
     )

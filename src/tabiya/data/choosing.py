@@ -59,26 +59,20 @@ class Choosers:
     """Hires choosers of one teaching, wherever the work is done."""
 
     teaching: Teaching
-    line: int = 1
-    """Positions of each line that are wanted."""
 
     def __call__(self) -> Chooser:
-        return Chooser(self.teaching, self.line)
+        return Chooser(self.teaching)
 
 
 class Chooser(Pupil[Lines]):
     """Asks one teacher for its moves and how it would go on."""
-
-    def __init__(self, teaching: Teaching, line: int = 1) -> None:
-        super().__init__(teaching)
-        self._line = line
 
     def _ask(self, teacher: _core.Teacher, packed: NDArray[np.uint8], labels: MoveLabels | None) -> Lines:
         teacher.new_game()
         teaching = self._teaching
         return Lines(
             *teacher.best_lines(
-                packed, self._line, depth=teaching.depth, nodes=teaching.nodes, movetime=teaching.movetime
+                packed, teaching.line, depth=teaching.depth, nodes=teaching.nodes, movetime=teaching.movetime
             )
         )
 
@@ -140,7 +134,6 @@ class ChoosingJob:
         positions: int,
         wander: float = 0.0,
         strip: float = 0.0,
-        line: int = 1,
         men: tuple[int, int] | None = None,
         puzzles: Path | None = None,
         seed: int = 0,
@@ -148,8 +141,6 @@ class ChoosingJob:
     ) -> None:
         if positions < 1:
             raise UserError(f"--positions must be at least 1, got {positions}")
-        if line < 1:
-            raise UserError(f"--line must be at least 1, got {line}")
         for name, share in (("wander", wander), ("strip", strip)):
             if not 0 <= share <= 1:
                 raise UserError(f"--{name} is a share, between 0 and 1, got {share:g}")
@@ -173,7 +164,7 @@ class ChoosingJob:
             "shard_records": shard,
         }
         # Named only where they are asked for: folders from before they could be go on.
-        options |= {"line": line} if line > 1 else {}
+        options |= {"line": teaching.line} if teaching.line > 1 else {}
         options |= {"men": list(men)} if men else {}
         out.mkdir(parents=True, exist_ok=True)
         self.manifest = Manifest.load(out) or Manifest(options=options)
@@ -223,8 +214,8 @@ class ChoosingJob:
             packed = np.concatenate([packed[~robbed], stripped(packed[robbed], chance)])
         if self._men:
             men = np.unpackbits(packed[:, :8], axis=1).sum(1)
-            packed = np.ascontiguousarray(packed[(men >= self._men[0]) & (men <= self._men[1])])
-        return np.ascontiguousarray(packed[self._are_new(packed)])
+            packed = packed[(men >= self._men[0]) & (men <= self._men[1])]
+        return packed[self._are_new(packed)]
 
     def _are_new(self, packed: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Once each; and never what stands in an exam."""

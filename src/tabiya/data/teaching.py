@@ -43,6 +43,8 @@ class Teaching:
     """Seconds."""
     all_moves: bool = False
     """A score for every legal move (MultiPV), not one value for the position."""
+    line: int = 1
+    """Where it is asked for its move: how many positions of the line that it expects are wanted."""
     review: bool = False
     """The best move and its score, put into the scores that every move has already."""
     workers: int = 1
@@ -53,6 +55,8 @@ class Teaching:
             raise UserError("say how much the teacher may think: --depth, --nodes or --movetime")
         if min(given) <= 0:
             raise UserError(f"a teacher's limit must be positive, got {min(given)}")
+        if self.line < 1:
+            raise UserError(f"--line must be at least 1, got {self.line}")
         if self.all_moves and self.review:
             raise UserError("a teacher scores all moves or reviews the scores they have, not both")
         if self.workers < 1:

@@ -16,7 +16,7 @@ from tabiya.learn.lab.games import LabGames, Meter, Progress, opener, refuse_sma
 from tabiya.minds.nnue.feature_report import measure as measure_features
 from tabiya.minds.nnue.lab.nodes import nodes_per_second
 from tabiya.minds.nnue.lab.plan import Lab
-from tabiya.minds.nnue.lab.variants import comparison
+from tabiya.minds.nnue.lab.variants import comparison, names_of
 from tabiya.minds.nnue.player import open_player as open_nnue
 from tabiya.minds.nnue.probe import FirstChoices
 from tabiya.player import Limit, OpenPlayer, PlayerName
@@ -31,7 +31,7 @@ def kinds(lab: Lab) -> list[str]:
 
 def play(lab: Lab, folder: LabFolder, others: OpenPlayer, progress: Progress = silent) -> int:
     """Ask and play whatever is missing; how many games there are then."""
-    measures, names = lab.measures, comparison(lab).names
+    measures, names = lab.measures, names_of(lab)
     # Before hours of questions: what would end the games at their beginning.
     refuse_small_book(measures.read_book(), max(measures.games, measures.anchor_games))
     options = {"hash": str(measures.hash), "threads": "1"}
@@ -65,7 +65,7 @@ class _Exams:
     def __init__(self, lab: Lab, folder: LabFolder, open_player: OpenPlayer) -> None:
         self._lab, self._folder, self._open = lab, folder, open_player
         self._measures = lab.measures
-        self._names = comparison(lab).names
+        self._names = names_of(lab)
 
     def sit(self, progress: Progress) -> None:
         ways = {

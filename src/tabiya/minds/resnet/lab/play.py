@@ -16,14 +16,14 @@ from tabiya.learn.lab.exams import Ask, drawn_settings, sit_exam
 from tabiya.learn.lab.folder import LabFolder
 from tabiya.learn.lab.games import LabGames, Meter, Progress, opener, silent
 from tabiya.minds.resnet.lab.plan import Lab, Measures
-from tabiya.minds.resnet.lab.variants import comparison
+from tabiya.minds.resnet.lab.variants import names_of
 from tabiya.minds.resnet.player import open_player as open_resnet
 from tabiya.player import Limit, OpenPlayer, PlayerName
 
 
 def play(lab: Lab, folder: LabFolder, others: OpenPlayer, progress: Progress = silent) -> int:
     """Ask and play whatever is missing; how many games there are then."""
-    measures, names = lab.measures, comparison(lab).names
+    measures, names = lab.measures, names_of(lab)
 
     def opener_of(mode: str) -> OpenPlayer:
         # Not every network of an experiment was taught Q, so successors are valued without it.
