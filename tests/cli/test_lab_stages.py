@@ -13,8 +13,10 @@ pytest.importorskip("torch")
 from tabiya.cli import lab_implicit, lab_nnue, lab_resnet, lab_stages
 
 
-@pytest.mark.parametrize("face", [lab_implicit, lab_nnue, lab_resnet])
-def test_every_labs_stages_reach_another_process(face: Any, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("face", "name"), [(lab_implicit, "implicit"), (lab_nnue, "axes"), (lab_resnet, "resnet-data")]
+)
+def test_every_labs_stages_reach_another_process(face: Any, name: str, monkeypatch: pytest.MonkeyPatch):
     """A lambda among them cost the ResNet's labs three minutes of a GPU: it cannot be sent."""
     handed: list[lab_stages.Stages[Any]] = []
 
@@ -26,6 +28,9 @@ def test_every_labs_stages_reach_another_process(face: Any, monkeypatch: pytest.
     for owner in (lab_stages, face):
         if hasattr(owner, "run_stages"):
             monkeypatch.setattr(owner, "run_stages", keep)
-    face.run(argparse.Namespace())
+    parser = argparse.ArgumentParser()
+    face.add_arguments(parser, name)
+    face.run(parser.parse_args([]))
     (stages,) = handed
-    assert pickle.loads(pickle.dumps(stages)) == stages
+    sent = pickle.dumps(stages)
+    assert pickle.dumps(pickle.loads(sent)) == sent

@@ -171,10 +171,15 @@ def test_games_are_held_to_the_networks_that_began_them(folder: LabFolder):
     assert folder.begin_games(["a"], mode="policy") == sums
     with pytest.raises(UserError, match="begun with mode = 'policy', now it is 'q'"):
         folder.begin_games(["a"], mode="q")
+    folder.network("b").write_bytes(b"one more")
+    write_sidecar(folder.network("b"), kind="nnue", planes=0, parameters=1)
+    both = folder.begin_games(["a", "b"], mode="policy")
+    assert both["a"] == sums["a"]
+    assert folder.begin_games(["b"], mode="policy") == {"b": both["b"]}
     folder.network("a").write_bytes(b"another")
     write_sidecar(folder.network("a"), kind="nnue", planes=0, parameters=1)
     with pytest.raises(UserError, match=r"begun with networks.a"):
-        folder.begin_games(["a"], mode="policy")
+        folder.begin_games(["a", "b"], mode="policy")
 
 
 def test_all_games_are_counted_before_they_are_played():

@@ -168,6 +168,30 @@ def test_two_processes_side_by_side_do_what_one_would(data: Path, capsys: pytest
     assert "--jobs must be at least 1, got 0" in capsys.readouterr().err
 
 
+def test_one_size_after_the_other_comes_to_the_same_as_all_at_once(
+    data: Path, capsys: pytest.CaptureFixture[str]
+):
+    words = ["lab", "implicit", "--config", str(config(data, "flipped")), "--out", str(data / "out")]
+    for size, others in (("2x16", "1x16"), ("1x16", "2x16")):
+        for stage in ("train", "play"):
+            assert main([*words, "--stage", stage, "--size", size, "--json"]) == 0
+        if size == "2x16":
+            found = {path.name for path in (data / "out" / "networks").iterdir()}
+            found |= {path.name for path in (data / "out" / "games").iterdir()}
+            assert found
+            assert not any(others in name for name in found)
+    assert main([*words, "--stage", "play", "--json"]) == 0
+    assert main([*words, "--stage", "report", "--json"]) == 0
+    record = json.loads((data / "out" / "report.json").read_text())
+    # Four players of each size, the bases of both, two anchors: nothing is missing, nothing played twice.
+    assert record["games"] == 2 * (2 * 6 + 1 + 2 * 8 + 1)
+    capsys.readouterr()
+    assert main([*words, "--stage", "play", "--size", "3x16"]) == 2
+    assert "no size '3x16' in" in capsys.readouterr().err
+    assert main([*words, "--size", "2x16"]) == 2
+    assert "--size goes with --stage train or --stage play" in capsys.readouterr().err
+
+
 def test_every_switch_is_trained_and_differs_from_the_base_in_itself_alone(data: Path):
     lab, folder = lab_of(data, sizes=ONE_SIZE), LabFolder(data / "out")
     assert train(lab, folder) == []

@@ -20,7 +20,7 @@ from tabiya.cli import main  # noqa: E402
 from tabiya.errors import UserError  # noqa: E402
 from tabiya.learn.config import load_config  # noqa: E402
 from tabiya.learn.lab.folder import LabFolder  # noqa: E402
-from tabiya.minds.transformer.lab.evolve import evolve, next_order  # noqa: E402
+from tabiya.minds.transformer.lab.evolve import blocks_run, evolve, next_order  # noqa: E402
 from tabiya.minds.transformer.lab.journal import JOURNAL, Journal, Order, Trial  # noqa: E402
 from tabiya.minds.transformer.lab.wiring_plan import Evolution, WiringLab  # noqa: E402
 from tabiya.minds.transformer.lab.wiring_report import make_wiring_record, wiring_markdown  # noqa: E402
@@ -141,6 +141,20 @@ def test_wirings_stay_within_their_limits_however_they_are_made():
     assert len({each for each in seen if isinstance(each, Wire)}) == 10 * 2
 
 
+def test_no_wiring_runs_more_blocks_than_it_may(file: Path):
+    def blocks(text: str) -> list[int]:
+        file.write_text(text)
+        lab = load_config(file, WiringLab)
+        told = trials(lab, {"base": [2.0], "bred": [1.9], "confirmation": [1.9]})
+        return [blocks_run(lab, trial.order.wiring) for trial in told]
+
+    text = file.read_text().replace("tries = 5", "tries = 6")
+    assert max(blocks(text)) > 5
+    capped = blocks(text.replace("tries = 6", "tries = 6\nmost_blocks = 5"))
+    assert max(capped) == 5
+    assert len(capped) == 3 + 6 + 2
+
+
 def trials(lab: WiringLab, losses: dict[str, list[float]]) -> list[Trial]:
     """An evolution whose losses are given by how a network was born, the last one again and again."""
     found: list[Trial] = []
@@ -218,6 +232,7 @@ def test_a_damaged_journal_is_named_and_kept(tmp_path: Path):
         (("base_seeds = [0, 1, 2]", "base_seeds = [0, 1]"), "base_seeds must be at least 3"),
         (("tries = 5", "tris = 5"), "did you mean 'tries'?"),
         (("refinement = false", "feedback = [{from_block=1, to_block=1}]"), "no feedback of its own"),
+        (("tries = 5", "most_blocks = 3"), "most_blocks must be above the network's 3 layers"),
     ],
 )
 def test_a_wrong_config_is_one_sentence(

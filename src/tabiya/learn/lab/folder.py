@@ -16,7 +16,7 @@ trains to the one that plays.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,20 +99,28 @@ class LabFolder:
         return {name: manifest["sha256"] for name, manifest in self.manifests(names).items()}
 
     def begin_games(self, names: Sequence[str], **settings: Any) -> dict[str, str]:
-        """Hold the games to these very networks, and to how they play; the networks' checksums."""
+        """Hold the games to these very networks, and to how they play; the networks' checksums.
+
+        Some may play before the others are there: whoever is new joins.
+        """
         sums = self.network_sums(names)
-        self.begin("play.json", {**settings, "networks": sums})
+        joining = dict(_flat({"networks": sums}))
+        self.begin("play.json", {**settings, **joining}, may_join=joining.keys())
         return sums
 
-    def begin(self, file: str, settings: dict[str, Any]) -> None:
-        """Hold the folder to the settings it was begun with."""
+    def begin(self, file: str, settings: dict[str, Any], may_join: Container[str] = ()) -> None:
+        """Hold the folder to the settings it was begun with; those that may join need not have been there."""
         path = self.path / file
         # Through JSON: what is compared is what was written. Flat: a refusal names one setting.
         settings = json.loads(json.dumps(dict(_flat(settings))))
-        if path.exists():
-            refuse_other_settings(self.path, read_json(path), settings)
-        else:
-            write_json(path, settings)
+        before = read_json(path) if path.exists() else {}
+        if before:
+            known = {
+                name: value for name, value in settings.items() if name in before or name not in may_join
+            }
+            refuse_other_settings(self.path, before, known)
+        if settings.keys() - before.keys():
+            write_json(path, before | settings)
 
 
 def _flat(settings: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

@@ -100,9 +100,14 @@ def _child(lab: WiringLab, bred: Sequence[Trial]) -> Order | None:
             one = min(chance.choices(parents, k=2), key=lambda trial: (trial.loss, trial.number))
             born, chosen = "mutation", (one.number,)
             wiring = mutated(one.order.wiring, chance, layers, plan)
-        if wiring not in tried:
+        if wiring not in tried and (plan.most_blocks is None or blocks_run(lab, wiring) <= plan.most_blocks):
             return Order(wiring=wiring, seed=plan.base_seeds[0], born=born, parents=chosen)
     return None
+
+
+def blocks_run(lab: WiringLab, wiring: Wiring) -> int:
+    """How many blocks a position passes through, those that are run again counted again."""
+    return len(route(replace(lab.shape, feedback=wiring)))
 
 
 def measure(
@@ -120,7 +125,7 @@ def measure(
     run.train()
     figures = logged_figures(read_log(place))
     details = {
-        "blocks_run": len(route(shape)),
+        "blocks_run": blocks_run(lab, order.wiring),
         "parameters": parameter_count(run.network),
         "seconds": round(time.monotonic() - began, 2),
         **figures,

@@ -7,6 +7,7 @@ training machine has: no engine, no chess library.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tabiya.learn.config import config_to_dict
@@ -25,15 +26,20 @@ from tabiya.minds.transformer.network import parameter_count
 
 
 def train(
-    lab: ImplicitLab, folder: LabFolder, minutes: float | None = None, say: Say = lambda _text: None
+    lab: ImplicitLab,
+    folder: LabFolder,
+    minutes: float | None = None,
+    say: Say = lambda _text: None,
+    sizes: Sequence[str] = (),
 ) -> list[str]:
-    """Train what is missing; the names of the networks still missing when the minutes are over."""
+    """Train what is missing, of all sizes or of these; the names still missing when the minutes are over."""
     sums, tables = begin_training(lab, folder, files_of(lab.data)), SharedTables()
 
     def train_one(variant: Variant, left: float | None) -> bool:
         return _train_one(lab, variant, folder, tables, left, sums)
 
-    return train_missing(folder, variants_of(lab), train_one, minutes, say)
+    chosen = [variant for variant in variants_of(lab) if not sizes or variant.size.name in sizes]
+    return train_missing(folder, chosen, train_one, minutes, say)
 
 
 def files_of(data: Data) -> Files:

@@ -7,6 +7,7 @@ ahead. Each other network lacks one of these, or has something more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -119,8 +120,9 @@ def variants_of(lab: ImplicitLab) -> list[Variant]:
     return found
 
 
-def names_of(lab: ImplicitLab) -> list[str]:
-    return [variant.name for variant in variants_of(lab)]
+def names_of(lab: ImplicitLab, sizes: Sequence[str] = ()) -> list[str]:
+    """The names of all networks, or of those of some sizes."""
+    return [variant.name for variant in variants_of(lab) if not sizes or variant.size.name in sizes]
 
 
 def bases(lab: ImplicitLab, size: Size) -> list[str]:

@@ -25,6 +25,8 @@ class Evolution:
     """The most wires of a wiring."""
     cycles: int = 3
     """The most times that a wire is followed."""
+    most_blocks: int | None = None
+    """The most blocks that a wiring may run, which is what a position costs; None: as many as come about."""
     crossover: float = 0.3
     """Share of children with two parents."""
     base_seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
@@ -66,3 +68,6 @@ class WiringLab:
     def __post_init__(self) -> None:
         if self.shape.feedback:
             raise UserError("the shape of wiring has no feedback of its own: finding some is the experiment")
+        most = self.evolution.most_blocks
+        if most is not None and most <= self.shape.layers:
+            raise UserError(f"most_blocks must be above the network's {self.shape.layers} layers, got {most}")
