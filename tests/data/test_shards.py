@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import hashlib
 import json
 import struct
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from tabiya import _core
-from tabiya.data.shards import FORMAT, NO_EVAL, NO_RESULT, RECORD, VERSION, ShardFolder
+from tabiya.data.shards import FORMAT, NO_EVAL, NO_RESULT, RECORD, VERSION, ShardFolder, data_checksum
 from tabiya.errors import UserError
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "formats.md"
@@ -204,3 +205,13 @@ def test_a_shard_of_the_wrong_size_is_named(tmp_path: Path, content: bytes | Non
         UserError, match=rf"a\.train\.pos has {len(content or b'')} bytes, its manifest says 48"
     ):
         ShardFolder.open(path)
+
+
+def test_data_are_the_same_however_long_they_took_to_extract(tmp_path: Path) -> None:
+    record = bytes(RECORD.itemsize)
+    quick, slow = a_folder(tmp_path / "a", record, seconds=1.5), a_folder(tmp_path / "b", record, seconds=9.0)
+    other = a_folder(tmp_path / "c", record, seconds=1.5, excluded_puzzles={"puzzles": 3})
+    assert data_checksum(quick) == data_checksum(slow) != data_checksum(other)
+    file = tmp_path / "games.pgn"
+    file.write_bytes(b"1. e4")
+    assert data_checksum(file) == hashlib.sha256(b"1. e4").hexdigest()

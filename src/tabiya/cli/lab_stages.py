@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext, redirect_stdout
+from contextlib import nullcontext, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -113,7 +113,7 @@ def _side_by_side(
     """Let several processes do a stage, each what no other is at.
 
     Whatever one of them leaves undone, because it failed or its time was over,
-    is found by the stage itself afterwards, which also says why it cannot be done.
+    is found by the stage itself afterwards, which also says, once, why it cannot be done.
     """
     import multiprocessing
 
@@ -128,7 +128,7 @@ def _side_by_side(
 
 
 def _help_train(args: argparse.Namespace, lab: Plan, folder: LabFolder, stages: Stages[Plan]) -> None:
-    with redirect_stdout(sys.stderr):
+    with redirect_stdout(sys.stderr), suppress(UserError):
         stages.train(lab, folder, args.minutes, say)
 
 
@@ -136,7 +136,8 @@ def _help_play(args: argparse.Namespace, lab: Plan, folder: LabFolder, stages: S
     from tabiya.learn.lab.games import silent
     from tabiya.roster import open_player
 
-    stages.play(lab, folder, open_player, silent)
+    with suppress(UserError):
+        stages.play(lab, folder, open_player, silent)
 
 
 _HELPED: dict[str, Callable[..., None]] = {"train": _help_train, "play": _help_play}

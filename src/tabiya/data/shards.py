@@ -10,6 +10,7 @@ with the one dtype below. docs/formats.md spells the bytes out.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabiya.errors import UserError
+from tabiya.files import checksum
 
 FORMAT = "tabiya-positions"
 VERSION = 1
@@ -96,3 +98,14 @@ class ShardFolder:
         """Every shard of a split, in the order of the manifest."""
         for name in self.names():
             yield name, self.shard(name, split)
+
+
+def data_checksum(path: Path) -> str:
+    """SHA-256 of a file, or of what a data folder's manifest says it holds.
+
+    How long the extraction took has no part in it: the same games, extracted elsewhere, are the same data.
+    """
+    if not path.is_dir():
+        return checksum(path)
+    manifest = {name: value for name, value in ShardFolder.open(path).manifest.items() if name != "seconds"}
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()

@@ -58,8 +58,11 @@ def write_sidecar(
     return target
 
 
-def read_sidecar(network: str | Path) -> dict[str, Any]:
-    """The manifest beside a network; one that is damaged or of another file is refused."""
+def read_sidecar(network: str | Path, elsewhere: bool = False) -> dict[str, Any]:
+    """The manifest beside a network; one that is damaged or of another file is refused.
+
+    `elsewhere`: the network itself need not be here.
+    """
     network = Path(network)
     path = sidecar_path(network)
     try:
@@ -72,6 +75,8 @@ def read_sidecar(network: str | Path) -> dict[str, Any]:
     if missing:
         raise UserError(f"the manifest {path} lacks {', '.join(missing)}")
     if not network.is_file():
+        if elsewhere:
+            return dict(manifest)
         raise UserError(f"the manifest {path} describes {network}, which is not there")
     if manifest["sha256"] != checksum(network):
         raise UserError(f"the manifest {path} describes another network than {network}: export it again")

@@ -169,7 +169,7 @@ def test_two_processes_side_by_side_do_what_one_would(data: Path, capsys: pytest
 
 
 def test_one_size_after_the_other_comes_to_the_same_as_all_at_once(
-    data: Path, capsys: pytest.CaptureFixture[str]
+    data: Path, lab_without, capsys: pytest.CaptureFixture[str]
 ):
     words = ["lab", "implicit", "--config", str(config(data, "flipped")), "--out", str(data / "out")]
     for size, others in (("2x16", "1x16"), ("1x16", "2x16")):
@@ -185,6 +185,18 @@ def test_one_size_after_the_other_comes_to_the_same_as_all_at_once(
     record = json.loads((data / "out" / "report.json").read_text())
     # Four players of each size, the bases of both, two anchors: nothing is missing, nothing played twice.
     assert record["games"] == 2 * (2 * 6 + 1 + 2 * 8 + 1)
+    # Networks that have played may stay where they were trained: their manifests are enough.
+    for network in (data / "out" / "networks").glob("*.onnx"):
+        network.unlink()
+    assert main([*words, "--stage", "play", "--json"]) == 0
+    assert main([*words, "--stage", "report", "--json"]) == 0
+    assert json.loads((data / "out" / "report.json").read_text())["rows"] == record["rows"]
+    (data / "out" / "exams" / "2x16-base.people.json").unlink()
+    # In a process that has none of them open.
+    refused = lab_without(("torch",), *words[1:], "--stage", "play")
+    assert refused.returncode == 2
+    assert "2x16-base.onnx" in refused.stderr
+    assert refused.stderr.count("\n") == 1
     capsys.readouterr()
     assert main([*words, "--stage", "play", "--size", "3x16"]) == 2
     assert "no size '3x16' in" in capsys.readouterr().err

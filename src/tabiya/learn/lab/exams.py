@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tabiya.files import checksum, write_json
+from tabiya.data.shards import data_checksum
+from tabiya.files import write_json
 from tabiya.learn.lab.folder import LabFolder, read_json
 from tabiya.learn.lab.games import Meter, Progress
 
@@ -44,9 +45,9 @@ def sit_exam(
                 answer(folder, name, kind, settings, partial(ask, name, meter))
 
 
-def drawn_settings(files: Iterable[Path], count: int, seed: int) -> dict[str, Any]:
-    """The settings of an exam that draws so many questions from files."""
-    return {"sha256": [checksum(file) for file in files], "count": count, "seed": seed}
+def drawn_settings(sources: Iterable[Path], count: int, seed: int) -> dict[str, Any]:
+    """The settings of an exam that draws so many questions from files or folders of games."""
+    return {"sha256": [data_checksum(source) for source in sources], "count": count, "seed": seed}
 
 
 def unanswered(folder: LabFolder, kind: str, names: Iterable[str], settings: dict[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@
     report.json .md .png
 
 `lab.json` and `networks/` are all that has to travel from the machine that
-trains to the one that plays.
+trains to the one that plays; of networks that have played, the manifests.
 """
 
 from __future__ import annotations
@@ -82,12 +82,15 @@ class LabFolder:
         return True
 
     def manifests(self, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """The manifests of these networks; a UserError if one is still to be trained."""
+        """The manifests of these networks; a UserError if one is still to be trained.
+
+        A network that has played and answered all may be gone: its manifest says who it was.
+        """
         found = {}
         for name in names:
-            if not self.has_network(name):
+            if not sidecar_path(self.network(name)).exists():
                 raise UserError(f"{self.path} lacks the network {name}: run the stage train first")
-            found[name] = read_sidecar(self.network(name))
+            found[name] = read_sidecar(self.network(name), elsewhere=True)
         return found
 
     def lacking(self, variants: Iterable[Variant]) -> list[Variant]:

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import torch
 
 from tabiya.arena.provenance import provenance
+from tabiya.data.shards import data_checksum
 from tabiya.errors import UserError
-from tabiya.files import checksum
 
 Say: TypeAlias = Callable[[str], None]
 
@@ -77,7 +77,7 @@ def clear_device() -> None:
 
 
 def checksums(wanted: Iterable[tuple[str, str, bool]]) -> dict[str, str]:
-    """Of every file that is learned from, by its path; of a folder of games, its manifest's.
+    """Of every file and every folder of games that is learned from, by its path.
 
     Each entry is the setting that asks for it, its paths separated by ':', and whether they are folders.
     """
@@ -87,5 +87,5 @@ def checksums(wanted: Iterable[tuple[str, str, bool]]) -> dict[str, str]:
             file = path / "manifest.json" if is_folder else path
             if not file.is_file():
                 raise UserError(f"no file {file}, which {setting} asks for")
-            sums[str(path)] = checksum(file)
+            sums[str(path)] = data_checksum(path)
     return sums

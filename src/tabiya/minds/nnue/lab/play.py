@@ -9,6 +9,7 @@ from typing import Any
 from tabiya.arena.evaluation import Examiner, limit_figures
 from tabiya.arena.human import agreement, load_human_moves, measure_human_moves
 from tabiya.arena.puzzles import load_puzzles, measure_puzzles
+from tabiya.data.shards import data_checksum
 from tabiya.files import checksum
 from tabiya.learn.lab.exams import Ask, sit_exam
 from tabiya.learn.lab.folder import LabFolder
@@ -87,8 +88,8 @@ class _Exams:
             return asked | {"limit": limit, "hash": measures.hash, "seed": measures.seed}
         if kind == "human":
             assert measures.humans is not None
-            manifest = checksum(Path(measures.humans) / "manifest.json")
-            asked = {"sha256": manifest, "count": measures.human_count, "nodes": measures.human_nodes}
+            games = data_checksum(Path(measures.humans))
+            asked = {"sha256": games, "count": measures.human_count, "nodes": measures.human_nodes}
             return asked | {"hash": measures.hash, "seed": measures.seed}
         if kind == "features":
             assert measures.pgn is not None

@@ -140,7 +140,7 @@ def _settings(lab: ImplicitLab, kind: str) -> dict[str, Any]:
     measures = lab.measures
     if kind == "people":
         assert measures.people is not None
-        return drawn_settings([Path(measures.people) / "manifest.json"], measures.people_count, measures.seed)
+        return drawn_settings([Path(measures.people)], measures.people_count, measures.seed)
     if kind == "teacher":
         assert measures.labels is not None
         files = [Path(path) for path in measures.labels.split(":")]
