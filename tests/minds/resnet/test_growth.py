@@ -8,8 +8,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tabiya._core import random_positions  # noqa: E402
 from tabiya.errors import UserError  # noqa: E402
 from tabiya.learn.checkpoint import load_fitting, state_tensors  # noqa: E402
+from tabiya.learn.planes import planes_of  # noqa: E402
 from tabiya.minds.resnet.growth import grown  # noqa: E402
 from tabiya.minds.resnet.network import ResNet, ResNetShape  # noqa: E402
 
@@ -32,7 +34,7 @@ def trained(shape: ResNetShape) -> ResNet:
     network = ResNet(shape)
     with torch.no_grad():
         for name, tensor in network.state_dict().items():
-            if tensor.is_floating_point():
+            if tensor.is_floating_point() and not name.startswith("attacks."):
                 tensor.copy_(
                     torch.rand_like(tensor) + 0.5 if "norm" in name else torch.randn_like(tensor) * 0.1
                 )
@@ -45,13 +47,23 @@ def trained(shape: ResNetShape) -> ResNet:
         replace(NARROW, channels=12),
         replace(NARROW, channels=16, squeeze=6, value_channels=6, value_hidden=10, planes=21),
         replace(NARROW, channels=12, blocks=3),
+        replace(NARROW, attacks=True),
     ],
 )
 def test_a_grown_network_says_what_the_small_one_said(wider):
     small, large = trained(NARROW), ResNet(wider).eval()
     fresh = load_fitting(large, grown(state_tensors(model=small, rng=False), large))
-    assert all(name.startswith(("blocks.2", "mixes.2")) for name in fresh)
+    assert all(name.startswith(("blocks.2", "mixes.2", "attacks.")) for name in fresh)
     planes = torch.rand(5, wider.planes, 8, 8)
+    for before, after in zip(small(planes[:, :18]), large(planes), strict=True):
+        assert torch.allclose(before, after, rtol=1e-3, atol=1e-4)
+
+
+def test_planes_of_attackers_keep_their_weights_where_other_planes_are_added():
+    few, more = replace(NARROW, attacks=True), replace(NARROW, attacks=True, planes=21)
+    small, large = trained(few), ResNet(more).eval()
+    load_fitting(large, grown(state_tensors(model=small, rng=False), large))
+    planes = planes_of(torch.tensor(random_positions(5, seed=1)), 21)
     for before, after in zip(small(planes[:, :18]), large(planes), strict=True):
         assert torch.allclose(before, after, rtol=1e-3, atol=1e-4)
 

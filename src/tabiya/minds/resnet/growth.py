@@ -16,6 +16,7 @@ from torch import Tensor
 
 from tabiya.errors import UserError
 from tabiya.learn.schedule import named_state
+from tabiya.minds.resnet.attacks import PLANES as ATTACKS
 from tabiya.minds.resnet.network import ResNet
 
 SQUARES = 64
@@ -84,6 +85,8 @@ def _placed(name: str, old: Tensor, new: Tensor, heads: int) -> Tensor:
         return new
     if ".join." in name:
         columns = _parts(old.shape[1], new.shape[1], heads)
+    elif name == "stem.weight":
+        columns = _stem_columns(old.shape[1], new.shape[1])
     elif name.startswith("value_hidden."):
         columns = torch.arange(old.shape[1])  # channel by channel, and new channels come last
     else:
@@ -106,6 +109,12 @@ def _looks(old: Tensor, new: Tensor, heads: int) -> Tensor:
     else:
         new[:, :, :narrow] = old
     return new.flatten(0, 2)
+
+
+def _stem_columns(old: int, new: int) -> Tensor:
+    """Where a stem's old inputs stand among its new ones: planes first, then those of attackers, if any."""
+    planes, wider = ((each - ATTACKS if each > ATTACKS else each) for each in (old, new))
+    return torch.cat([torch.arange(planes), torch.arange(wider, wider + old - planes)])
 
 
 def _parts(old: int, new: int, parts: int) -> Tensor:

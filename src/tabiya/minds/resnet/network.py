@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from tabiya.errors import UserError
+from tabiya.minds.resnet.attacks import PLANES as ATTACK_PLANES
+from tabiya.minds.resnet.attacks import Attacks
 from tabiya.minds.resnet.mixing import Mix
 from tabiya.minds.resnet.pairs import Pairs
 
@@ -28,6 +30,8 @@ class ResNetShape:
     channels: int = 128
     planes: int = 21
     """18, or 21 with en passant and repetition."""
+    attacks: bool = False
+    """Beside them, planes that say who attacks what; the network makes them itself."""
     squeeze: int = 32
     """Channels of the squeeze in squeeze-and-excitation; 0: none."""
     mixing_every: int = 0
@@ -99,7 +103,9 @@ class ResNet(nn.Module):
         super().__init__()
         self.shape = shape
         width = shape.channels
-        self.stem = nn.Conv2d(shape.planes, width, 3, padding=1, bias=False)
+        self.attacks = Attacks() if shape.attacks else None
+        seen = shape.planes + (ATTACK_PLANES if shape.attacks else 0)
+        self.stem = nn.Conv2d(seen, width, 3, padding=1, bias=False)
         self.stem_norm = nn.BatchNorm2d(width)
         self.blocks = nn.Sequential(*(Block(width, shape.squeeze) for _ in range(shape.blocks)))
         mixes = shape.blocks // shape.mixing_every if shape.mixing_every else 0
@@ -121,7 +127,8 @@ class ResNet(nn.Module):
 
     def features(self, planes: Tensor) -> Tensor:
         """What the tower makes of the planes: [B, channels, 8, 8]."""
-        x = torch.relu(self.stem_norm(self.stem(planes)))
+        seen = planes if self.attacks is None else torch.cat([planes, self.attacks(planes)], 1)
+        x = torch.relu(self.stem_norm(self.stem(seen)))
         for number, block in enumerate(self.blocks, 1):
             x = block(x)
             if self.mixes and number % self.shape.mixing_every == 0:
