@@ -11,6 +11,8 @@ from typing import Any
 from tabiya.reports.drawing import sheet
 
 Record = dict[str, Any]
+FEW = 30
+"""Puzzles of a length below which the curve leaves it out, unless all lengths have so few."""
 TITLES = {"elo": "gain in Elo", "puzzles": "gain in puzzles solved, points"}
 
 
@@ -60,7 +62,9 @@ def _draw_lengths(axes: Any, record: Record) -> None:
             puzzles = row["exams"].get("puzzles") if row else None
             if not puzzles:
                 continue
-            parts = puzzles["by_length"]
+            # The interval of a handful would be all that is to be seen.
+            enough = [part for part in puzzles["by_length"] if part["puzzles"] >= FEW]
+            parts = enough or puzzles["by_length"]
             x = [part["moves"] for part in parts]
             y = [100 * part["solved_share"] for part in parts]
             low = [100 * (part["solved_share"] - part["solved_95"][0]) for part in parts]
