@@ -1,4 +1,4 @@
-"""`tabiya train`: bad input in one sentence, and the rates that --speed prints."""
+"""`tabiya train`: a run that plays, bad input in one sentence, and the rates that --speed prints."""
 
 from __future__ import annotations
 
@@ -50,6 +50,18 @@ def test_speed_gives_both_rates_and_leaves_no_run(config: Path, tmp_path: Path, 
     assert len(figures["fed_per_second"]) == len(figures["synthetic_per_second"]) == 3
     assert figures["share"] > 0
     assert not (tmp_path / "runs").exists()
+
+
+def test_what_was_trained_plays_by_the_name_of_its_folder(config: Path, tmp_path: Path, capsys):
+    run = tmp_path / "run"
+    assert main(["train", str(config), "--out", str(run), "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["step"] == 4
+    assert Path(figures["network"]).parent == run
+    assert main(["move", f"resnet:{run}", "startpos", "--json"]) == 0
+    decision = json.loads(capsys.readouterr().out)
+    assert decision["nodes"] == 1
+    assert len(decision["moves"]) == 20
 
 
 def test_an_unknown_key_is_named(config: Path, tmp_path: Path, capsys):

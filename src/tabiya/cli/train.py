@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +45,9 @@ def run(args: argparse.Namespace) -> int:
             raise UserError("--speed measures one process: run it without torchrun")
         figures = trainer.speed(path)
     else:
-        figures = trainer.train(path, Path(args.out or Path("runs") / path.stem), args.minutes)
+        # A run shows its figures as it goes; beside JSON they must not stand.
+        with redirect_stdout(sys.stderr) if args.json else nullcontext():
+            figures = trainer.train(path, Path(args.out or Path("runs") / path.stem), args.minutes)
     if int(os.environ.get("RANK", "0")) > 0:
         return 0  # one of several processes, of which the first speaks
     if args.json:

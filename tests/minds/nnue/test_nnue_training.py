@@ -191,8 +191,7 @@ def test_puzzles_are_tried_without_search(labels_file: Path, tmp_path: Path, cap
     puzzles.write_text(f"PuzzleId,FEN,Moves,Rating,Themes\na,{mate},h2h3 a1a8,600,mate\n")
     config = written(tmp_path / "c.toml", labels_file, steps=2, more=f'puzzles = "{puzzles}"')
     assert main(["train", str(config), "--out", str(tmp_path / "run"), "--json"]) == 0
-    printed = capsys.readouterr().out
-    figures = json.loads(printed[printed.index("{\n") :])
+    figures = json.loads(capsys.readouterr().out)
     assert figures["step"] == 2
     assert figures["puzzle_moves_without_search"] == 1.0  # a mate needs no evaluation
 

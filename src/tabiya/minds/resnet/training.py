@@ -192,12 +192,18 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
 
 
 def train(path: Path, out: Path, minutes: float | None = None) -> dict[str, Any]:
-    """`tabiya train` of this mind: the run of a config in its folder, from where it stands; its figures."""
+    """`tabiya train` of this mind: the run of a config in its folder, from where it stands; its figures.
+
+    The network is written as ONNX where the training stops.
+    """
     config = load_config(path, ResNetTraining)
-    with assembled(config.device):
+    with assembled(config.device) as all_of_us:
         run = Run(config, out)
         figures = run.train(minutes)
-    return {"step": run.step, "steps": run.config.steps, **figures}
+    figures = {"step": run.step, "steps": run.config.steps, **figures}
+    if run.step > 0 and all_of_us.leads:
+        figures["network"] = str(run.export())
+    return figures
 
 
 def speed(path: Path) -> dict[str, Any]:
