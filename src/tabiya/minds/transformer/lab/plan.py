@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tabiya.errors import UserError
@@ -160,3 +161,7 @@ class ImplicitLab:
             raise UserError(f"seeds must be at least one and all different, got {list(self.seeds)}")
         if self.feedback_cycles < 1:
             raise UserError(f"feedback_cycles must be at least 1, got {self.feedback_cycles}")
+
+    def of_sizes(self, names: Sequence[str]) -> ImplicitLab:
+        """The same with these of its sizes alone; none named: all."""
+        return replace(self, sizes=tuple(size for size in self.sizes if not names or size.name in names))

@@ -6,7 +6,6 @@ Without torch, unless a GPU is to compute them (`measures.device`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import combinations
 from pathlib import Path
@@ -51,8 +50,7 @@ def play(
     sizes: Sequence[str] = (),
 ) -> int:
     """Ask and play whatever is missing, of all sizes or within these; how many games there are then."""
-    if sizes:
-        lab = replace(lab, sizes=tuple(size for size in lab.sizes if size.name in sizes))
+    lab = lab.of_sizes(sizes)
     measures = lab.measures
     # Before an hour of questions: what would end the games at their beginning.
     refuse_small_book(measures.read_book(), max(measures.games, measures.anchor_games))

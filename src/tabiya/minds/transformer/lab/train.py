@@ -38,8 +38,7 @@ def train(
     def train_one(variant: Variant, left: float | None) -> bool:
         return _train_one(lab, variant, folder, tables, left, sums)
 
-    chosen = [variant for variant in variants_of(lab) if not sizes or variant.size.name in sizes]
-    return train_missing(folder, chosen, train_one, minutes, say)
+    return train_missing(folder, variants_of(lab.of_sizes(sizes)), train_one, minutes, say)
 
 
 def files_of(data: Data) -> Files:

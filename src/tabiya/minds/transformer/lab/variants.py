@@ -122,7 +122,7 @@ def variants_of(lab: ImplicitLab) -> list[Variant]:
 
 def names_of(lab: ImplicitLab, sizes: Sequence[str] = ()) -> list[str]:
     """The names of all networks, or of those of some sizes."""
-    return [variant.name for variant in variants_of(lab) if not sizes or variant.size.name in sizes]
+    return [variant.name for variant in variants_of(lab.of_sizes(sizes))]
 
 
 def bases(lab: ImplicitLab, size: Size) -> list[str]:
