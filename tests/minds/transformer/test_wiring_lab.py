@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import signal
@@ -20,11 +21,13 @@ from tabiya.cli import main  # noqa: E402
 from tabiya.errors import UserError  # noqa: E402
 from tabiya.learn.config import load_config  # noqa: E402
 from tabiya.learn.lab.folder import LabFolder  # noqa: E402
-from tabiya.minds.transformer.lab.evolve import blocks_run, evolve, next_order  # noqa: E402
+from tabiya.minds.transformer.lab.evolve import blocks_run, evolve, held_out_loss, next_order  # noqa: E402
 from tabiya.minds.transformer.lab.journal import JOURNAL, Journal, Order, Trial  # noqa: E402
+from tabiya.minds.transformer.lab.run import training_of  # noqa: E402
 from tabiya.minds.transformer.lab.wiring_plan import Evolution, WiringLab  # noqa: E402
 from tabiya.minds.transformer.lab.wiring_report import make_wiring_record, wiring_markdown  # noqa: E402
 from tabiya.minds.transformer.lab.wirings import at_random, crossed, mutated, wiring_of  # noqa: E402
+from tabiya.minds.transformer.plan import TransformerTraining  # noqa: E402
 from tabiya.minds.transformer.shape import Wire  # noqa: E402
 
 CONFIG = """
@@ -210,6 +213,27 @@ def test_the_best_have_the_children():
             best = sorted(earlier, key=lambda each: each.loss)[: plan.parents]
             assert set(trial.order.parents) <= {each.number for each in best}
             assert len(trial.order.parents) == (2 if trial.order.born == "crossover" else 1)
+
+
+def test_a_wiring_whose_training_runs_away_is_the_worst_and_stops_nothing(file: Path, tmp_path: Path):
+    lab = load_config(file, WiringLab)
+    assert (
+        held_out_loss(training(lab), {"validation_games_policy": None, "validation_games_bins": 0.5})
+        == math.inf
+    )
+    told = trials(lab, {"base": [2.0], "bred": [math.inf, 1.9], "confirmation": [1.9]})
+    journal = Journal(tmp_path / JOURNAL)
+    for trial in told:
+        journal.append(trial.order, trial.loss, trial.details)
+    assert "Infinity" not in journal.path.read_text()
+    assert Journal(journal.path).trials == told
+    record = make_wiring_record(lab, told)
+    assert (record["tried"], record["without_a_loss"], len(record["rows"])) == (5, 1, 4)
+    assert "1 ran away and have no loss" in wiring_markdown(record)
+
+
+def training(lab: WiringLab) -> TransformerTraining:
+    return training_of(lab.data, lab.budget, lab.shape, steps=1, seed=0, masked=lab.masked)
 
 
 def test_a_damaged_journal_is_named_and_kept(tmp_path: Path):

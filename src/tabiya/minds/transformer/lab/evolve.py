@@ -10,6 +10,7 @@ the best of many tries owes some of its place to luck.
 from __future__ import annotations
 
 import gc
+import math
 import random
 import shutil
 import time
@@ -140,13 +141,13 @@ def measure(
 
 
 def held_out_loss(config: TransformerTraining, figures: dict[str, Any]) -> float:
-    """All parts that are learned from, each source with its share of the batch."""
+    """All parts that are learned from, each source by its share; infinite if one of them is no number."""
     shares: dict[str, float] = {source.kind: source.share for source in config.sources}
     known: dict[str, float] = {}
     for kind in shares:
         prefix = f"validation_{kind}_"
         parts = [
-            float(value)
+            math.inf if value is None else float(value)
             for key, value in figures.items()
             if key.startswith(prefix) and not key.endswith(SEEN)
         ]

@@ -8,6 +8,7 @@ anew, and nothing else is lost.
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -40,7 +41,7 @@ class Trial:
     number: int
     order: Order
     loss: float
-    """On held-out positions, all parts of it."""
+    """On held-out positions, all parts of it; infinite, and null in the file, if the training ran away."""
     details: dict[str, Any]
     """Its parts, and what it cost."""
 
@@ -63,7 +64,7 @@ class Journal:
             "seed": order.seed,
             "born": order.born,
             "parents": list(order.parents),
-            "loss": loss,
+            "loss": loss if math.isfinite(loss) else None,
             **details,
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -94,6 +95,9 @@ class Journal:
             )
             if line.pop("number") != number:
                 raise ValueError("its number is not its place")
-            return Trial(number=number, order=order, loss=float(line.pop("loss")), details=line)
+            loss = line.pop("loss")
+            return Trial(
+                number=number, order=order, loss=math.inf if loss is None else float(loss), details=line
+            )
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise UserError(f"{self.path}:{number + 1} is no trial of this experiment: {error}") from None

@@ -44,7 +44,8 @@ def make_wiring_record(lab: WiringLab, trials: Sequence[Trial]) -> Record:
     middle = sum(losses) / len(losses)
     sigma = math.sqrt(sum((loss - middle) ** 2 for loss in losses) / max(1, len(losses) - 1))
     bred = [t for t in trials if t.order.born not in ("base", "confirmation")]
-    rows = [_row(trial, first) for trial in sorted(bred, key=lambda trial: (trial.loss, trial.number))]
+    ranked = sorted(bred, key=lambda trial: (trial.loss, trial.number))
+    rows = [_row(trial, first) for trial in ranked if math.isfinite(trial.loss)]
     confirmed = _confirmed(plan.base_seeds[1:], trials, base)
     ahead = sum(row["loss"] < middle - 2 * sigma for row in rows)
     record = {
@@ -58,7 +59,8 @@ def make_wiring_record(lab: WiringLab, trials: Sequence[Trial]) -> Record:
             "sigma": sigma,
         },
         "base_blocks": lab.shape.layers,
-        "tried": len(rows),
+        "tried": len(bred),
+        "without_a_loss": len(bred) - len(rows),
         "wanted": plan.tries,
         "ahead": ahead,
         "rows": rows,
@@ -152,7 +154,8 @@ def wiring_markdown(record: Record) -> str:
         f"the same batches. Without feedback, by seed: {seeds}; mean {base['mean']:.4f}, standard deviation "
         f"{base['sigma']:.4f}. {record['ahead']} wirings lie more than two standard deviations below that "
         f"mean; one in forty would by luck. The base runs {record['base_blocks']} blocks; a wiring that runs "
-        "more of them takes that much longer for a position.",
+        "more of them takes that much longer for a position."
+        + (f" {lost} ran away and have no loss." if (lost := record["without_a_loss"]) else ""),
         again if record["confirmed"] else "No wiring was trained again yet.",
         "The best of those tried, with the first seed:" if record["rows"] else "",
         best if record["rows"] else "",
