@@ -222,7 +222,9 @@ class ChoosingJob:
         keys = _core.position_keys(packed)
         fresh = np.zeros(len(keys), np.bool_)
         fresh[np.unique(keys, return_index=True)[1]] = True
-        fresh &= ~np.isin(keys, self._met)
+        if len(self._met):
+            places = np.searchsorted(self._met, keys).clip(max=len(self._met) - 1)
+            fresh &= self._met[places] != keys
         if self._exclusion is not None:
             fresh &= ~np.array(self._exclusion.near(packed), np.bool_)
         return fresh
@@ -258,7 +260,8 @@ class ChoosingJob:
 
     def _keep(self, number: int, records: NDArray[np.void], seconds: float) -> None:
         packed = np.ascontiguousarray(records["packed"])
-        self._met = np.sort(np.concatenate([self._met, _core.position_keys(packed)]))
+        # Two sorted runs, which a stable sort merges in one go.
+        self._met = np.sort(np.concatenate([self._met, np.sort(_core.position_keys(packed))]), kind="stable")
         examined = held_out(packed)
         name = f"choices-{number:05d}"
         for split, chosen in zip(SPLITS, (~examined, examined), strict=True):

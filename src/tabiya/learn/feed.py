@@ -10,7 +10,7 @@ is arithmetic on the device.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
@@ -121,15 +121,22 @@ def legal_rows(packed: NDArray[np.uint8], threads: int) -> NDArray[np.int16]:
     return _core.legal_rows(packed, "planes", "mover", WIDTH, threads)
 
 
-def load(source: Source, split: Split, device: torch.device, threads: int | None = None) -> Table:
-    """Read a source's files onto the device."""
+def load(
+    source: Source,
+    split: Split,
+    device: torch.device,
+    threads: int | None = None,
+    shards: Mapping[str, slice] | None = None,
+) -> Table:
+    """Read a source's files onto the device; of folders of games only these `shards`, where some are named."""
     threads = threads or os.cpu_count() or 1
     read = {"games": _games, "labels": _labels, "successors": _successors}[source.kind]
 
     def chunks() -> Iterator[Chunk]:
         number = 0
         for path in source.path.split(":"):
-            for chunk in read(Path(path), split, threads, _TARGETS[source.targets]):
+            wanted = (shards or {}).get(path, slice(None))
+            for chunk in read(Path(path), split, threads, _TARGETS[source.targets], wanted):
                 if source.fraction < 1 and split == "train":
                     chunk = _thinned(chunk, source.fraction, number)
                 if not source.weighted:
@@ -156,13 +163,14 @@ def _thinned(chunk: Chunk, fraction: float, number: int) -> Chunk:
     return {name: array[kept] for name, array in chunk.items()}
 
 
-def _games(path: Path, split: Split, threads: int, worth: Worth) -> Iterator[Chunk]:
+def _games(path: Path, split: Split, threads: int, worth: Worth, shards: slice) -> Iterator[Chunk]:
     folder = ShardFolder.open(path)
     weights = np.array([1.0, *(tier["weight"] for tier in folder.manifest["options"].get("tiers", ()))])
-    for _, shard in folder.shards(split):
+    for name in folder.names()[shards]:
+        shard = folder.shard(name, split)
         for start in range(0, len(shard), CHUNK):
             records = shard[start : start + CHUNK]
-            packed = np.ascontiguousarray(records["packed"])
+            packed = np.array(records["packed"])  # a copy: the file is only to be read
             black = (packed[:, 24] & 1).astype(bool)
             legal = legal_rows(packed, threads)
             played = _core.move_indices(packed, np.ascontiguousarray(records["move"]), "planes")
@@ -190,11 +198,11 @@ def _split_labels(path: Path, split: Split) -> MoveLabels:
     return select(labels, np.flatnonzero(held_out(labels[0]) == (split == "validation")))
 
 
-def _labels(path: Path, split: Split, threads: int, worth: Worth) -> Iterator[Chunk]:
+def _labels(path: Path, split: Split, threads: int, worth: Worth, _shards: slice) -> Iterator[Chunk]:
     yield from _labels_of(_split_labels(path, split), threads, worth)
 
 
-def _successors(path: Path, split: Split, threads: int, worth: Worth) -> Iterator[Chunk]:
+def _successors(path: Path, split: Split, threads: int, worth: Worth, _shards: slice) -> Iterator[Chunk]:
     yield from _successors_of(_split_labels(path, split), threads, worth)
 
 

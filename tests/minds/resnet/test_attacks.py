@@ -16,6 +16,7 @@ from tabiya._core import Board, random_positions  # noqa: E402
 from tabiya.learn.export import export_onnx  # noqa: E402
 from tabiya.learn.planes import planes_of  # noqa: E402
 from tabiya.minds.resnet.attacks import PLANES, Attacks  # noqa: E402
+from tabiya.minds.resnet.lines import LinesOfSight  # noqa: E402
 from tabiya.minds.resnet.network import ResNet, ResNetShape  # noqa: E402
 from tabiya.minds.resnet.onnx_network import OnnxNetwork  # noqa: E402
 from tabiya.minds.resnet.restored import restored  # noqa: E402
@@ -25,7 +26,8 @@ DIAGONAL, STRAIGHT = (chess.BISHOP, chess.QUEEN), (chess.ROOK, chess.QUEEN)
 
 def attacks_of(packed: np.ndarray) -> np.ndarray:
     """[N, 26, 64] in the mover's view."""
-    return Attacks()(planes_of(torch.tensor(packed), 21)).flatten(2).numpy()
+    pieces = planes_of(torch.tensor(packed), 21)[:, :12].flatten(2)
+    return Attacks()(pieces, LinesOfSight()(pieces.sum(1))).flatten(2).numpy()
 
 
 def boards(count: int, seed: int) -> tuple[np.ndarray, list[chess.Board]]:

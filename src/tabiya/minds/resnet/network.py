@@ -15,8 +15,10 @@ from torch import Tensor, nn
 from tabiya.errors import UserError
 from tabiya.minds.resnet.attacks import PLANES as ATTACK_PLANES
 from tabiya.minds.resnet.attacks import Attacks
+from tabiya.minds.resnet.lines import LinesOfSight
 from tabiya.minds.resnet.mixing import Mix
 from tabiya.minds.resnet.pairs import Pairs
+from tabiya.minds.resnet.relays import Relay
 
 MOVE_PLANES = 73
 MOVES = 64 * MOVE_PLANES
@@ -37,6 +39,10 @@ class ResNetShape:
     mixing_every: int = 0
     """After every so many blocks all squares look at each other (attention); 0: never."""
     mixing_heads: int = 4
+    relays_every: int = 0
+    """After every so many blocks squares hear from those that attack them or that they attack; 0: never."""
+    relay_channels: int = 16
+    """Numbers that a square tells in each relation."""
     value_channels: int = 32
     value_hidden: int = 128
     value_bins: int = 64
@@ -49,10 +55,10 @@ class ResNetShape:
     def __post_init__(self) -> None:
         if self.planes not in (18, 21):
             raise UserError(f"the network reads 18 or 21 planes, got {self.planes}")
-        for name in ("blocks", "channels", "value_channels", "value_hidden", "value_bins"):
+        for name in ("blocks", "channels", "relay_channels", "value_channels", "value_hidden", "value_bins"):
             if getattr(self, name) < 1:
                 raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("squeeze", "mixing_every"):
+        for name in ("squeeze", "mixing_every", "relays_every"):
             if getattr(self, name) < 0:
                 raise UserError(f"{name} must not be negative, got {getattr(self, name)}")
         if self.mixing_every and self.channels % self.mixing_heads:
@@ -103,13 +109,16 @@ class ResNet(nn.Module):
         super().__init__()
         self.shape = shape
         width = shape.channels
-        self.attacks = Attacks() if shape.attacks else None
+        self.sight = LinesOfSight() if shape.attacks or shape.relays_every else None
+        self.attacks = Attacks()
         seen = shape.planes + (ATTACK_PLANES if shape.attacks else 0)
         self.stem = nn.Conv2d(seen, width, 3, padding=1, bias=False)
         self.stem_norm = nn.BatchNorm2d(width)
         self.blocks = nn.Sequential(*(Block(width, shape.squeeze) for _ in range(shape.blocks)))
         mixes = shape.blocks // shape.mixing_every if shape.mixing_every else 0
         self.mixes = nn.ModuleList(Mix(width, shape.mixing_heads) for _ in range(mixes))
+        relays = shape.blocks // shape.relays_every if shape.relays_every else 0
+        self.relays = nn.ModuleList(Relay(width, shape.relay_channels) for _ in range(relays))
         self.move = nn.Conv2d(width, width, 3, padding=1, bias=False)
         self.move_norm = nn.BatchNorm2d(width)
         self.policy = _move_head(shape)
@@ -127,12 +136,21 @@ class ResNet(nn.Module):
 
     def features(self, planes: Tensor) -> Tensor:
         """What the tower makes of the planes: [B, channels, 8, 8]."""
-        seen = planes if self.attacks is None else torch.cat([planes, self.attacks(planes)], 1)
+        shape, seen, relations = self.shape, planes, None
+        if self.sight is not None:
+            pieces = planes[:, :12].reshape(-1, 12, 64)
+            lines = self.sight(pieces.sum(1))
+            if shape.attacks:
+                seen = torch.cat([planes, self.attacks(pieces, lines)], 1)
+            if shape.relays_every:
+                relations = self.attacks.relations(pieces, lines)
         x = torch.relu(self.stem_norm(self.stem(seen)))
         for number, block in enumerate(self.blocks, 1):
             x = block(x)
-            if self.mixes and number % self.shape.mixing_every == 0:
-                x = self.mixes[number // self.shape.mixing_every - 1](x)
+            if self.relays and number % shape.relays_every == 0:
+                x = self.relays[number // shape.relays_every - 1](x, relations)
+            if self.mixes and number % shape.mixing_every == 0:
+                x = self.mixes[number // shape.mixing_every - 1](x)
         return x
 
     def moves(self, features: Tensor) -> tuple[Tensor, Tensor]:

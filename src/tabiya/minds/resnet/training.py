@@ -22,6 +22,7 @@ from tabiya.learn.common_norm import use_common_norms
 from tabiya.learn.config import config_to_dict, load_config
 from tabiya.learn.distributed import assembled, by_the_first
 from tabiya.learn.feed import Feed, Source, Table, load
+from tabiya.learn.growing import GrowingTables
 from tabiya.learn.held_out import average_losses, held_out_sample
 from tabiya.learn.log import RunLog
 from tabiya.learn.planes import planes_of
@@ -48,12 +49,16 @@ class ResNetTraining(RunSettings):
     """Largest norm of the gradient."""
     mirror: bool = True
     """Show half of the positions without castling rights in the mirror."""
+    look_again_steps: int = 0
+    """After so many steps each, folders of games are read on: what they have gained joins. 0: never."""
     start_partly: bool = False
     """Take from `start_from` what fits: other parts begin afresh, and a wider network as the narrow one."""
 
     def __post_init__(self) -> None:
         if not self.sources:
             raise UserError("a training run needs at least one source")
+        if self.look_again_steps < 0:
+            raise UserError(f"look_again_steps must not be negative, got {self.look_again_steps}")
         super().__post_init__()
 
 
@@ -119,13 +124,27 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
 
     def train(self, minutes: float | None = None) -> dict[str, Any]:
         """Train to the last step, or until the minutes are over; the last report's figures."""
-        feed, held_out = self.feed("train"), self.held_out()
+        every = self.config.look_again_steps
+        growing = GrowingTables(self.config.sources, self.device) if every else None
+        feed, held_out = (
+            self.feed("train") if growing is None else self.feed_of(growing.tables),
+            self.held_out(),
+        )
+        deadline, figures = deadline_after(minutes), dict[str, Any]()
         with self.logged() as log:
             log.note(
                 f"{parameter_count(self.network):,} parameters, "
                 f"{feed.counts} positions of each source in a batch"
             )
-            return self.train_to(self.config.steps, feed, held_out, log, deadline_after(minutes))
+            while True:
+                target = (
+                    min((self.step // every + 1) * every, self.config.steps) if every else self.config.steps
+                )
+                figures |= self.train_to(target, feed, held_out, log, deadline)
+                if growing is None or self.step < target or self.step == self.config.steps:
+                    return figures
+                log.note(f"{growing.look_again():,} positions more")
+                feed = self.feed_of(growing.tables)
 
     def train_to(
         self, target: int, feed: Feed, held_out: list[Table], log: RunLog, deadline: float | None = None
@@ -136,7 +155,10 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
 
     def feed(self, split: Split) -> Feed:
         """Batches of this run's sources."""
-        tables = [self.load(source, split) for source in self.config.sources]
+        return self.feed_of([self.load(source, split) for source in self.config.sources])
+
+    def feed_of(self, tables: list[Table]) -> Feed:
+        """Batches of these tables, one for each source."""
         shares = [source.share for source in self.config.sources]
         return Feed(tables, shares, self.config.batch, self.config.seed, self.config.mirror)
 

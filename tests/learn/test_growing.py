@@ -1,0 +1,76 @@
+"""A folder that grows while it is learned from is read on, each shard once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tabiya._core import random_positions  # noqa: E402
+from tabiya.data.labels import write_move_labels  # noqa: E402
+from tabiya.data.shards import FORMAT, NO_RESULT, RECORD, VERSION  # noqa: E402
+from tabiya.learn.feed import Source  # noqa: E402
+from tabiya.learn.growing import GrowingTables  # noqa: E402
+
+CPU = torch.device("cpu")
+
+
+def fill(folder: Path, *counts: int) -> None:
+    """A folder with a shard of so many positions each; shards that are there already stay as they are."""
+    folder.mkdir(exist_ok=True)
+    shards = []
+    for number, count in enumerate(counts):
+        records = np.zeros(count, RECORD)
+        records["packed"] = random_positions(count, seed=number)
+        records["result"], records["eval"] = NO_RESULT, number
+        records.tofile(folder / f"choices-{number}.train.pos")
+        records[:0].tofile(folder / f"choices-{number}.validation.pos")
+        shards.append({"name": f"choices-{number}", "train": count, "validation": 0})
+    manifest = {"format": FORMAT, "version": VERSION, "complete": True, "options": {}, "shards": shards}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def games(*folders: Path) -> tuple[Source, ...]:
+    return (Source(kind="games", path=":".join(map(str, folders)), share=1.0),)
+
+
+def test_what_a_folder_has_gained_joins_and_nothing_is_read_twice(tmp_path: Path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    fill(one, 3)
+    fill(other, 4)
+    growing = GrowingTables(games(one, other), CPU)
+    assert [len(table) for table in growing.tables] == [7]
+    fill(one, 3, 5)
+    fill(other, 4, 2, 1)
+    assert growing.look_again() == 8
+    (table,) = growing.tables
+    wanted = np.concatenate(
+        [random_positions(n, seed=s) for s, n in ((0, 3), (0, 4), (1, 5), (1, 2), (2, 1))]
+    )
+    assert np.array_equal(table.packed.numpy(), wanted)
+
+
+def test_a_folder_that_gained_nothing_changes_nothing(tmp_path: Path):
+    fill(tmp_path / "one", 3)
+    growing = GrowingTables(games(tmp_path / "one"), CPU)
+    assert growing.look_again() == 0
+    assert len(growing.tables[0]) == 3
+
+
+def test_labels_are_read_once(tmp_path: Path):
+    packed = random_positions(2, seed=3)
+    from tabiya import _core
+
+    offsets = _core.successors(packed)[0]
+    write_move_labels(tmp_path / "a.moves", (packed, offsets, np.zeros(int(offsets[-1]), np.int16)))
+    fill(tmp_path / "one", 3)
+    labels = Source(kind="labels", path=str(tmp_path / "a.moves"), share=1.0)
+    growing = GrowingTables((*games(tmp_path / "one"), labels), CPU)
+    fill(tmp_path / "one", 3, 1)
+    before = growing.tables[1]
+    assert growing.look_again() == 1
+    assert growing.tables[1] is before
