@@ -128,7 +128,7 @@ def load(
     threads: int | None = None,
     shards: Mapping[str, slice] | None = None,
 ) -> Table:
-    """Read a source's files onto the device; of folders of games only these `shards`, where some are named."""
+    """Read a source's files onto the device; of folders of games only these `shards`, if any are named."""
     threads = threads or os.cpu_count() or 1
     read = {"games": _games, "labels": _labels, "successors": _successors}[source.kind]
 
