@@ -130,16 +130,23 @@ def test_rounding_loses_at_most_half_a_step_of_its_channel():
     assert (small[3] == 0).all()
 
 
-def test_a_tensor_with_other_uses_is_left_alone():
+@pytest.mark.parametrize(("number", "stored"), [(0.5, 0), (128.0, 0), (-127.0, 1024), (1.0, 1024)])
+def test_a_tensor_with_other_uses_is_left_alone_unless_it_is_of_small_whole_numbers(
+    number: float, stored: int
+):
     helper, kinds = onnx.helper, onnx.TensorProto
-    weight = np.ones((32, 32), np.float32)
+    weight = np.full((32, 32), number, np.float32)
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["y"]),
         helper.make_node("Add", ["y", "w"], ["z"]),
     ]
     ends = [helper.make_tensor_value_info(name, kinds.FLOAT, [32, 32]) for name in "xz"]
     graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], [onnx.numpy_helper.from_array(weight, "w")])
-    assert store_int8(helper.make_model(graph)) == 0
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    assert store_int8(model) == stored
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (answer,) = session.run(None, {"x": np.eye(32, dtype=np.float32)})
+    assert np.array_equal(answer, 2 * weight)
 
 
 def test_bad_input_is_one_sentence_and_leaves_what_was_there(network, tmp_path):

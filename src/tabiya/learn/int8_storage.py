@@ -4,7 +4,8 @@ Each large weight of a convolution or a matrix product becomes an int8
 initialiser behind a Cast and a Mul by one scale for every output channel. The
 file is a quarter as large; ONNX Runtime folds both when it opens the file, so
 nothing is faster and nothing is slower, and only the weights are rounded:
-activations keep all their bits on every machine.
+activations keep all their bits on every machine. Whatever consists of small whole
+numbers (masks, counts) is stored as they are, and exact.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ LARGEST = 127
 def store_int8(model: Any) -> int:
     """Change an `onnx.ModelProto` in place; how many weights are now int8.
 
-    A weight with a number that is not finite is left alone, and so is
-    whatever feeds another operator than a convolution or a matrix product.
+    A weight with a number that is not finite is left alone, and so is whatever feeds
+    another operator than a convolution or a matrix product, unless all of it are small whole numbers.
     """
     import onnx
     from onnx import numpy_helper
@@ -33,19 +34,24 @@ def store_int8(model: Any) -> int:
     kept, restored, stored = [], [], 0
     for tensor in graph.initializer:
         axis = channels.get(tensor.name)
-        wide = None
-        if axis is not None and tensor.data_type == onnx.TensorProto.FLOAT:
-            wide = numpy_helper.to_array(tensor)
+        wide = numpy_helper.to_array(tensor) if tensor.data_type == onnx.TensorProto.FLOAT else None
         if wide is None or wide.size < SMALLEST or not np.isfinite(wide).all():
             kept.append(tensor)
             continue
-        assert axis is not None
-        small, scale = rounded(wide, axis)
         names = [f"{tensor.name}.{part}" for part in ("int8", "scale", "float")]
+        if _are_whole(wide):
+            small, last = wide.astype(np.int8), tensor.name
+        elif axis is not None:
+            small, scale = rounded(wide, axis)
+            kept.append(numpy_helper.from_array(scale, names[1]))
+            last = names[2]
+        else:
+            kept.append(tensor)
+            continue
         kept.append(numpy_helper.from_array(small, names[0]))
-        kept.append(numpy_helper.from_array(scale, names[1]))
-        restored.append(onnx.helper.make_node("Cast", names[:1], names[2:], to=onnx.TensorProto.FLOAT))
-        restored.append(onnx.helper.make_node("Mul", [names[2], names[1]], [tensor.name]))
+        restored.append(onnx.helper.make_node("Cast", names[:1], [last], to=onnx.TensorProto.FLOAT))
+        if last != tensor.name:
+            restored.append(onnx.helper.make_node("Mul", [last, names[1]], [tensor.name]))
         stored += wide.size
     nodes = list(graph.node)
     del graph.initializer[:], graph.node[:]
@@ -66,6 +72,11 @@ def rounded(wide: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDA
     scale = np.where(scale == 0, 1, scale).astype(np.float32)
     small = np.clip(np.rint(wide / scale), -LARGEST, LARGEST).astype(np.int8)
     return small, scale
+
+
+def _are_whole(wide: NDArray[np.float32]) -> bool:
+    """Whether eight bits hold every number as it is."""
+    return bool((np.abs(wide).max() <= LARGEST) and (wide == np.rint(wide)).all())
 
 
 def _output_channels(graph: Any) -> dict[str, int]:

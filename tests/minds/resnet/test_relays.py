@@ -18,7 +18,6 @@ from tabiya.learn.export import export_onnx  # noqa: E402
 from tabiya.learn.planes import planes_of  # noqa: E402
 from tabiya.minds.resnet.attacks import RELATIONS, Attacks  # noqa: E402
 from tabiya.minds.resnet.lines import LinesOfSight  # noqa: E402
-from tabiya.minds.resnet.mixing import Mix  # noqa: E402
 from tabiya.minds.resnet.network import ResNet, ResNetShape  # noqa: E402
 from tabiya.minds.resnet.onnx_network import OnnxNetwork  # noqa: E402
 from tabiya.minds.resnet.relays import Relay  # noqa: E402
@@ -90,24 +89,6 @@ def test_a_relay_hands_a_squares_numbers_to_those_in_relation_alone():
     assert torch.nonzero(heard).flatten().tolist() == [chess.E8]
 
 
-def test_a_head_that_is_drawn_to_what_it_attacks_looks_there():
-    mix = Mix(channels=2, heads=1, related=True).eval()
-    with torch.no_grad():
-        mix.look.weight.zero_()
-        mix.look.bias.zero_()
-        mix.look.weight[4:] = torch.eye(2)[:, :, None, None]  # what a square hands on is what it is
-        mix.join.weight.copy_(torch.eye(2)[:, :, None, None])
-        mix.norm.weight.fill_(1.0)
-        mix.drawn[0, ATTACKS] = 50.0
-    features = torch.zeros(1, 2, 8, 8)
-    features[0, 0].view(64)[chess.E8] = 1.0
-    relations = torch.zeros(1, RELATIONS, 64, 64)
-    relations[0, ATTACKS, chess.E1, chess.E8] = 1.0
-    gained = (mix(features, relations) - features)[0, 0].flatten().tolist()
-    assert gained[chess.E1] == pytest.approx(1.0, abs=1e-3)
-    assert gained[chess.A1] == pytest.approx(1 / 64, abs=1e-3)
-
-
 def test_a_relay_begins_as_the_identity():
     torch.manual_seed(2)
     features = torch.rand(3, 8, 8, 8)
@@ -117,15 +98,13 @@ def test_a_relay_begins_as_the_identity():
 
 def test_a_network_with_relays_is_exported_and_restored_with_its_answers(tmp_path: Path):
     torch.manual_seed(1)
-    shape = one_shape(relay_channels=3, mixing_every=1, mixing_heads=2, mixing_relations=True)
+    shape = one_shape(relay_channels=3, mixing_every=1, mixing_heads=2)
     network, file = ResNet(shape), tmp_path / "relays.onnx"
     packed = random_positions(9, seed=6)
     planes = planes_of(torch.tensor(packed), 21)
     with torch.no_grad():
         for block in (*network.relays, *network.mixes):
             block.norm.weight.fill_(1.0)
-        for mix in network.mixes:
-            mix.drawn.normal_()
         network(planes)  # in training: the norms learn what passes by
         network.eval()
         export_onnx(network, 21, file)

@@ -39,8 +39,6 @@ class ResNetShape:
     mixing_every: int = 0
     """After every so many blocks all squares look at each other (attention); 0: never."""
     mixing_heads: int = 4
-    mixing_relations: bool = False
-    """Squares look the more at those that they attack or are attacked by; how much is learned."""
     relays_every: int = 0
     """After every so many blocks squares hear from those that attack them or that they attack; 0: never."""
     relay_channels: int = 16
@@ -67,11 +65,6 @@ class ResNetShape:
             raise UserError(
                 f"channels must be a multiple of mixing_heads, got {self.channels} and {self.mixing_heads}"
             )
-
-    @property
-    def related(self) -> bool:
-        """Whether any part asks who attacks whom."""
-        return self.relays_every > 0 or self.mixing_relations
 
 
 class Excite(nn.Module):
@@ -116,16 +109,14 @@ class ResNet(nn.Module):
         super().__init__()
         self.shape = shape
         width = shape.channels
-        self.sight = LinesOfSight() if shape.attacks or shape.related else None
+        self.sight = LinesOfSight() if shape.attacks or shape.relays_every else None
         self.attacks = Attacks()
         seen = shape.planes + (ATTACK_PLANES if shape.attacks else 0)
         self.stem = nn.Conv2d(seen, width, 3, padding=1, bias=False)
         self.stem_norm = nn.BatchNorm2d(width)
         self.blocks = nn.Sequential(*(Block(width, shape.squeeze) for _ in range(shape.blocks)))
         mixes = shape.blocks // shape.mixing_every if shape.mixing_every else 0
-        self.mixes = nn.ModuleList(
-            Mix(width, shape.mixing_heads, shape.mixing_relations) for _ in range(mixes)
-        )
+        self.mixes = nn.ModuleList(Mix(width, shape.mixing_heads) for _ in range(mixes))
         relays = shape.blocks // shape.relays_every if shape.relays_every else 0
         self.relays = nn.ModuleList(Relay(width, shape.relay_channels) for _ in range(relays))
         self.move = nn.Conv2d(width, width, 3, padding=1, bias=False)
@@ -151,7 +142,7 @@ class ResNet(nn.Module):
             lines = self.sight(pieces.sum(1))
             if shape.attacks:
                 seen = torch.cat([planes, self.attacks(pieces, lines)], 1)
-            if shape.related:
+            if shape.relays_every:
                 relations = self.attacks.relations(pieces, lines)
         x = torch.relu(self.stem_norm(self.stem(seen)))
         for number, block in enumerate(self.blocks, 1):
@@ -159,7 +150,7 @@ class ResNet(nn.Module):
             if self.relays and number % shape.relays_every == 0:
                 x = self.relays[number // shape.relays_every - 1](x, relations)
             if self.mixes and number % shape.mixing_every == 0:
-                x = self.mixes[number // shape.mixing_every - 1](x, relations)
+                x = self.mixes[number // shape.mixing_every - 1](x)
         return x
 
     def moves(self, features: Tensor) -> tuple[Tensor, Tensor]:
@@ -178,7 +169,7 @@ class ResNet(nn.Module):
     @property
     def places(self) -> Tensor | None:
         """int64 [4672]: where `learning` has each move; None: where its number says."""
-        return self.policy.index if isinstance(self.policy, Pairs) else None
+        return self.policy.index.long() if isinstance(self.policy, Pairs) else None
 
     def values(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of win, draw, loss and of the value's bins."""

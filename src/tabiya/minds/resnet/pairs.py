@@ -22,7 +22,7 @@ class Pairs(nn.Module):
     """Features [B, width, 8, 8] to logits [B, 4672]."""
 
     index: Tensor
-    """int64 [4672]: where each move stands in `raw`."""
+    """int32 [4672]: where each move stands in `raw`."""
 
     def __init__(self, width: int, size: int = 64) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Pairs(nn.Module):
         self.target = nn.Conv2d(width, size, 1)
         self.bias = nn.Parameter(torch.zeros(64, 64))
         self.under = nn.Conv2d(width, UNDERPROMOTIONS, 1)
-        self.register_buffer("index", torch.tensor(_numbering()), persistent=False)
+        self.register_buffer("index", torch.tensor(_numbering(), dtype=torch.int32), persistent=False)
 
     def forward(self, features: Tensor) -> Tensor:
         return self.raw(features).index_select(1, self.index)
