@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -32,7 +32,7 @@ from tabiya.learn.checkpoint import (
     state_tensors,
 )
 from tabiya.learn.config import config_to_dict, refuse_below_one
-from tabiya.learn.distributed import team
+from tabiya.learn.distributed import assembled, team
 from tabiya.learn.log import RunLog
 from tabiya.learn.muon import Muon
 from tabiya.learn.run_record import BEFORE_FILE
@@ -251,6 +251,33 @@ class TrainingRun(ABC, Generic[Config, Network, HeldOut]):
         )
         keep_last(self.folder, self.config.keep)
         return path
+
+
+class PlayableRun(Protocol):
+    """A run that leaves a network to play with."""
+
+    step: int
+
+    @property
+    def config(self) -> RunSettings: ...
+
+    def train(self, minutes: float | None = None) -> dict[str, Any]: ...
+
+    def export(self) -> Path: ...
+
+
+def carried_out(device: str, begin: Callable[[], PlayableRun], minutes: float | None) -> dict[str, Any]:
+    """A run from where it stands, by all processes there are; its figures.
+
+    The network is written as ONNX where the training stops.
+    """
+    with assembled(device) as all_of_us:
+        run = begin()
+        figures = run.train(minutes)
+    figures = {"step": run.step, "steps": run.config.steps, **figures}
+    if run.step > 0 and all_of_us.leads:
+        figures["network"] = str(run.export())
+    return figures
 
 
 def deadline_after(minutes: float | None) -> float | None:

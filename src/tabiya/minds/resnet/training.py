@@ -20,13 +20,13 @@ from tabiya.errors import UserError
 from tabiya.learn.checkpoint import load_fitting
 from tabiya.learn.common_norm import use_common_norms
 from tabiya.learn.config import config_to_dict, load_config
-from tabiya.learn.distributed import assembled, by_the_first
+from tabiya.learn.distributed import by_the_first
 from tabiya.learn.feed import Feed, Source, Table, load
 from tabiya.learn.growing import GrowingTables
 from tabiya.learn.held_out import average_losses, held_out_sample
 from tabiya.learn.log import RunLog
 from tabiya.learn.planes import planes_of
-from tabiya.learn.run import RunSettings, TrainingRun, deadline_after, optimizer_for
+from tabiya.learn.run import RunSettings, TrainingRun, carried_out, deadline_after, optimizer_for
 from tabiya.learn.stepper import Stepper
 from tabiya.minds.resnet.growth import grown
 from tabiya.minds.resnet.loss import LossWeights, losses
@@ -214,18 +214,9 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
 
 
 def train(path: Path, out: Path, minutes: float | None = None) -> dict[str, Any]:
-    """`tabiya train` of this mind: the run of a config in its folder, from where it stands; its figures.
-
-    The network is written as ONNX where the training stops.
-    """
+    """`tabiya train` of this mind: the run of a config in its folder."""
     config = load_config(path, ResNetTraining)
-    with assembled(config.device) as all_of_us:
-        run = Run(config, out)
-        figures = run.train(minutes)
-    figures = {"step": run.step, "steps": run.config.steps, **figures}
-    if run.step > 0 and all_of_us.leads:
-        figures["network"] = str(run.export())
-    return figures
+    return carried_out(config.device, lambda: Run(config, out), minutes)
 
 
 def speed(path: Path) -> dict[str, Any]:

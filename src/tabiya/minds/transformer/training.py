@@ -18,11 +18,11 @@ from torch import Tensor, nn
 from tabiya.data.shards import Split
 from tabiya.errors import UserError
 from tabiya.learn.config import config_to_dict, load_config
-from tabiya.learn.distributed import assembled, by_the_first, team
+from tabiya.learn.distributed import by_the_first, team
 from tabiya.learn.feed import Source
 from tabiya.learn.held_out import average_losses, held_out_sample
 from tabiya.learn.log import RunLog
-from tabiya.learn.run import TrainingRun, deadline_after, optimizer_for
+from tabiya.learn.run import TrainingRun, carried_out, deadline_after, optimizer_for
 from tabiya.learn.stepper import Stepper
 from tabiya.learn.token_tables import Ratings, TokenFeed, TokenTable, load_tokens
 from tabiya.minds.transformer.loss import first_pass, second_pass, summed
@@ -242,18 +242,9 @@ def _first_rows(part: Any, size: int) -> TokenTable:
 
 
 def train(path: Path, out: Path, minutes: float | None = None) -> dict[str, Any]:
-    """`tabiya train` of this mind: the run of a config in its folder, from where it stands; its figures.
-
-    The network is written as ONNX where the training stops.
-    """
+    """`tabiya train` of this mind: the run of a config in its folder."""
     config = load_config(path, TransformerTraining)
-    with assembled(config.device) as all_of_us:
-        run = Run(config, out)
-        figures = run.train(minutes)
-    figures = {"step": run.step, "steps": run.config.steps, **figures}
-    if run.step > 0 and all_of_us.leads:
-        figures["network"] = str(run.export())
-    return figures
+    return carried_out(config.device, lambda: Run(config, out), minutes)
 
 
 def speed(path: Path) -> dict[str, Any]:
