@@ -130,13 +130,17 @@ def load(
 ) -> Table:
     """Read a source's files onto the device; of folders of games only these `shards`, if any are named."""
     threads = threads or os.cpu_count() or 1
-    read = {"games": _games, "labels": _labels, "successors": _successors}[source.kind]
+    worth = _TARGETS[source.targets]
+
+    def read(path: str) -> Iterator[Chunk]:
+        if source.kind == "games":
+            return _games(Path(path), split, threads, worth, (shards or {}).get(path, slice(None)))
+        return (_labels if source.kind == "labels" else _successors)(Path(path), split, threads, worth)
 
     def chunks() -> Iterator[Chunk]:
         number = 0
         for path in source.path.split(":"):
-            wanted = (shards or {}).get(path, slice(None))
-            for chunk in read(Path(path), split, threads, _TARGETS[source.targets], wanted):
+            for chunk in read(path):
                 if source.fraction < 1 and split == "train":
                     chunk = _thinned(chunk, source.fraction, number)
                 if not source.weighted:
@@ -198,11 +202,11 @@ def _split_labels(path: Path, split: Split) -> MoveLabels:
     return select(labels, np.flatnonzero(held_out(labels[0]) == (split == "validation")))
 
 
-def _labels(path: Path, split: Split, threads: int, worth: Worth, _shards: slice) -> Iterator[Chunk]:
+def _labels(path: Path, split: Split, threads: int, worth: Worth) -> Iterator[Chunk]:
     yield from _labels_of(_split_labels(path, split), threads, worth)
 
 
-def _successors(path: Path, split: Split, threads: int, worth: Worth, _shards: slice) -> Iterator[Chunk]:
+def _successors(path: Path, split: Split, threads: int, worth: Worth) -> Iterator[Chunk]:
     yield from _successors_of(_split_labels(path, split), threads, worth)
 
 

@@ -40,18 +40,16 @@ def store_int8(model: Any) -> int:
             continue
         names = [f"{tensor.name}.{part}" for part in ("int8", "scale", "float")]
         if _are_whole(wide):
-            small, last = wide.astype(np.int8), tensor.name
+            kept.append(numpy_helper.from_array(wide.astype(np.int8), names[0]))
+            restored.append(_cast(names[0], tensor.name))
         elif axis is not None:
             small, scale = rounded(wide, axis)
-            kept.append(numpy_helper.from_array(scale, names[1]))
-            last = names[2]
+            kept += [numpy_helper.from_array(small, names[0]), numpy_helper.from_array(scale, names[1])]
+            restored.append(_cast(names[0], names[2]))
+            restored.append(onnx.helper.make_node("Mul", [names[2], names[1]], [tensor.name]))
         else:
             kept.append(tensor)
             continue
-        kept.append(numpy_helper.from_array(small, names[0]))
-        restored.append(onnx.helper.make_node("Cast", names[:1], [last], to=onnx.TensorProto.FLOAT))
-        if last != tensor.name:
-            restored.append(onnx.helper.make_node("Mul", [last, names[1]], [tensor.name]))
         stored += wide.size
     nodes = list(graph.node)
     del graph.initializer[:], graph.node[:]
@@ -72,6 +70,12 @@ def rounded(wide: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDA
     scale = np.where(scale == 0, 1, scale).astype(np.float32)
     small = np.clip(np.rint(wide / scale), -LARGEST, LARGEST).astype(np.int8)
     return small, scale
+
+
+def _cast(small: str, wide: str) -> Any:
+    import onnx
+
+    return onnx.helper.make_node("Cast", [small], [wide], to=onnx.TensorProto.FLOAT)
 
 
 def _are_whole(wide: NDArray[np.float32]) -> bool:

@@ -124,12 +124,10 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
 
     def train(self, minutes: float | None = None) -> dict[str, Any]:
         """Train to the last step, or until the minutes are over; the last report's figures."""
-        every = self.config.look_again_steps
-        growing = GrowingTables(self.config.sources, self.device) if every else None
-        feed, held_out = (
-            self.feed("train") if growing is None else self.feed_of(growing.tables),
-            self.held_out(),
-        )
+        config = self.config
+        growing = GrowingTables(config.sources, self.device) if config.look_again_steps else None
+        feed = self.feed("train") if growing is None else self.feed_of(growing.tables)
+        every, held_out = config.look_again_steps or config.steps, self.held_out()
         deadline, figures = deadline_after(minutes), dict[str, Any]()
         with self.logged() as log:
             log.note(
@@ -137,11 +135,9 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
                 f"{feed.counts} positions of each source in a batch"
             )
             while True:
-                target = (
-                    min((self.step // every + 1) * every, self.config.steps) if every else self.config.steps
-                )
+                target = min((self.step // every + 1) * every, config.steps)
                 figures |= self.train_to(target, feed, held_out, log, deadline)
-                if growing is None or self.step < target or self.step == self.config.steps:
+                if growing is None or self.step < target or self.step == config.steps:
                     return figures
                 log.note(f"{growing.look_again():,} positions more")
                 feed = self.feed_of(growing.tables)
