@@ -193,7 +193,7 @@ def _games(path: Path, split: Split, threads: int, worth: Worth, shards: slice) 
 
 def _slots(legal: NDArray[np.int16], played: NDArray[np.int32]) -> NDArray[np.int16]:
     """Where in its row of legal moves the played move stands; −1 where it does not."""
-    found = legal == played[:, None]
+    found = (legal == played[:, None]) & (legal >= 0)  # an illegal move has the number of no move
     return np.where(found.any(1), found.argmax(1), -1).astype(np.int16)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ torch = pytest.importorskip("torch")
 
 from tabiya import _core  # noqa: E402
 from tabiya.data.labels import write_move_labels  # noqa: E402
+from tabiya.data.shards import FORMAT, NO_RESULT, RECORD, VERSION  # noqa: E402
 from tabiya.errors import UserError  # noqa: E402
 from tabiya.learn.checkpoint import load_checkpoint, newest_checkpoint  # noqa: E402
 from tabiya.learn.config import load_config  # noqa: E402
@@ -64,6 +66,44 @@ def config(tmp_path: Path) -> Path:
     path = tmp_path / "tiny.toml"
     path.write_text(CONFIG.format(steps=12, labels=labels))
     return path
+
+
+def choices(folder: Path, shards: int) -> None:
+    """A folder with so many shards of 20 positions, as a teacher leaves it while it goes on."""
+    folder.mkdir(exist_ok=True)
+    named = []
+    for number in range(shards):
+        records = np.zeros(20, RECORD)
+        records["packed"], records["result"] = _core.random_positions(20, number), NO_RESULT
+        records.tofile(folder / f"{number}.train.pos")
+        records[:0].tofile(folder / f"{number}.validation.pos")
+        named.append({"name": str(number), "train": 20, "validation": 0})
+    manifest = {"format": FORMAT, "version": VERSION, "complete": True, "options": {}, "shards": named}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_a_run_takes_in_what_a_teacher_adds_meanwhile(config: Path, tmp_path: Path):
+    folder = tmp_path / "choices"
+    choices(folder, 1)
+    config.write_text(
+        config.read_text().replace("mind =", "look_again_steps = 5\nmind =")
+        + f'[[sources]]\nkind = "games"\npath = "{folder}"\nshare = 0.5\n'
+    )
+
+    class Taught(Run):
+        def save(self) -> Path:
+            if self.step == 5:
+                choices(folder, 3)
+            return super().save()
+
+    run = Taught(load_config(config, ResNetTraining), tmp_path / "run")
+    run.train()
+    lines = map(json.loads, (tmp_path / "run" / "log.jsonl").read_text().splitlines())
+    notes = [line["note"] for line in lines if "note" in line]
+    assert run.step == 12
+    assert notes[1:] == ["40 positions more", "0 positions more"]
+    # Its records have no legal move: they teach no policy, least of all one of no move at all.
+    assert read_log(tmp_path / "run")[0]["games_policy"] == 0
 
 
 def test_the_main_network_has_about_four_million_parameters():
