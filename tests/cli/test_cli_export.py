@@ -331,7 +331,7 @@ def test_networks_of_two_kinds_duel(capsys, transformer, make_network):
     words = ["--device", "cpu", "--games", 2, "--max-moves", 3]
     figures = export(capsys, "duel", make_network(), f"{transformer}?passes=2", *words)
     assert figures["match"]["games"] == 2
-    assert figures["match"]["faults"] == {}
+    assert "faults" not in figures["match"]
 
 
 def test_check_prints_a_table_and_works_without_another_network(capsys, make_network):

@@ -129,9 +129,10 @@ def play_match(
             at_once=args.at_once,
             watch=watch,
         )
+    if result["faults"]:
+        raise UserError(f"games ended by a fault, so they say nothing of strength: {result['faults']}")
     kept = ("games", "wins", "draws", "losses", "score_share", "elo", "elo_95", "los", "pentanomial")
     return {key: result[key] for key in kept if key in result} | {
-        "faults": result["faults"],
         "book": result["settings"]["book"],
         "max_moves": args.max_moves,
         "pgn": result["pgn"] if args.out is not None else None,
