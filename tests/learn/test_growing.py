@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 from tabiya._core import random_positions  # noqa: E402
 from tabiya.data.labels import write_move_labels  # noqa: E402
 from tabiya.data.shards import FORMAT, NO_RESULT, RECORD, VERSION  # noqa: E402
+from tabiya.errors import UserError  # noqa: E402
 from tabiya.learn.feed import Source  # noqa: E402
 from tabiya.learn.growing import GrowingTables  # noqa: E402
 
@@ -59,6 +60,20 @@ def test_a_folder_that_gained_nothing_changes_nothing(tmp_path: Path):
     growing = GrowingTables(games(tmp_path / "one"), CPU)
     assert growing.look_again() == 0
     assert len(growing.tables[0]) == 3
+
+
+def test_a_folder_that_nobody_has_begun_to_fill_has_nothing_yet(tmp_path: Path):
+    fill(tmp_path / "one", 3)
+    growing = GrowingTables(games(tmp_path / "one", tmp_path / "late"), CPU)
+    assert [len(table) for table in growing.tables] == [3]
+    fill(tmp_path / "late", 2, 4)
+    assert growing.look_again() == 6
+    assert growing.look_again() == 0
+
+
+def test_where_no_folder_was_begun_the_first_is_named(tmp_path: Path):
+    with pytest.raises(UserError, match=r"no manifest\.json in .*early"):
+        GrowingTables(games(tmp_path / "early", tmp_path / "late"), CPU)
 
 
 def test_labels_are_read_once(tmp_path: Path):

@@ -2,15 +2,27 @@
 
 A teacher's choices come by shards while a run learns from those that there are
 (`tabiya data choose`). What a folder has gained is put behind what is on the
-device already; nothing is read twice.
+device already; nothing is read twice. A folder that nobody has begun to fill
+has nothing yet, as long as another of the same source has something.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
 
 import torch
 
 from tabiya.data.shards import ShardFolder
 from tabiya.learn.feed import NothingThereError, Source, Table, joined, load
+
+
+def begun(source: Source) -> Source:
+    """The source without folders of games that nobody has begun to fill, unless none was begun."""
+    if source.kind != "games":
+        return source
+    there = [path for path in source.path.split(":") if (Path(path) / "manifest.json").exists()]
+    return replace(source, path=":".join(there)) if there else source
 
 
 class GrowingTables:
@@ -38,7 +50,7 @@ class GrowingTables:
 
     def _gained(self, number: int) -> Table:
         """What the source has and its table has not."""
-        source, known = self._sources[number], self._read[number]
+        source, known = begun(self._sources[number]), self._read[number]
         if source.kind != "games":
             return load(source, "train", self._device)
         now = {path: len(ShardFolder.open(path).names()) for path in source.path.split(":")}
