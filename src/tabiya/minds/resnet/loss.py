@@ -11,6 +11,7 @@ legal ones are picked out before any softmax.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - torch's own custom
@@ -19,6 +20,9 @@ from torch import Tensor
 from tabiya.errors import UserError
 from tabiya.learn.distributed import mean, weighted_mean
 from tabiya.learn.feed import Table
+
+Outputs: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor]
+"""Logits of moves, of their Q, of win, draw and loss, and of the value's bins."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +36,8 @@ class LossWeights:
     """Where every move has a label, the policy's target is softmax(Q / this); 0: the best move alone."""
     regret: float = 0.0
     """Weight of the worth that the policy's moves lose against the best, averaged by its probabilities."""
+    opinion: float = 1.0
+    """While another network teaches (`taught_by`): weight of its opinions beside the labels."""
     played: float = 1.0
     """Weight of moves played in games beside labels, in the policy's cross-entropy."""
     bins_sigma: float = 0.75
@@ -40,8 +46,8 @@ class LossWeights:
     def __post_init__(self) -> None:
         if self.policy_temperature < 0 or self.bins_sigma <= 0:
             raise UserError("policy_temperature must not be negative, bins_sigma must be positive")
-        if self.regret < 0 or self.played < 0:
-            raise UserError("regret and played must not be negative")
+        if min(self.regret, self.played, self.opinion) < 0:
+            raise UserError("regret, played and opinion must not be negative")
 
 
 def bin_targets(value: Tensor, bins: int, sigma: float) -> Tensor:
@@ -60,7 +66,7 @@ def expected_value(bin_logits: Tensor) -> Tensor:
 
 
 def losses(
-    outputs: tuple[Tensor, Tensor, Tensor, Tensor],
+    outputs: Outputs,
     parts: list[Table],
     weights: LossWeights,
     places: Tensor | None = None,
@@ -96,13 +102,18 @@ _FIGURES = ("policy_top1", "policy_lost")
 """What is reported and not learned from."""
 
 
+def legal_columns(legal: Tensor, places: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Where in the outputs the legal moves of each row stand, and which of those are moves at all."""
+    numbers = legal.long()
+    columns = numbers.clamp(min=0)
+    return columns if places is None else places[columns], numbers >= 0
+
+
 def _move_losses(
     policy: Tensor, q: Tensor, part: Table, weights: LossWeights, places: Tensor | None
 ) -> dict[str, Tensor]:
     assert part.legal is not None
-    legal = part.legal.long()
-    real = legal >= 0
-    columns = legal.clamp(min=0) if places is None else places[legal.clamp(min=0)]
+    columns, real = legal_columns(part.legal, places)
     picked = policy.gather(1, columns).float().masked_fill(~real, -1e4)
     log_p = picked.log_softmax(1)
     if part.q is None:
@@ -119,7 +130,7 @@ def _move_losses(
     if weights.policy_temperature > 0:
         soft = (worth / weights.policy_temperature).masked_fill(~real, -1e4).softmax(1)
     else:
-        soft = F.one_hot(worth.masked_fill(~real, -1.0).argmax(1), legal.shape[1]).float()
+        soft = F.one_hot(worth.masked_fill(~real, -1.0).argmax(1), real.shape[1]).float()
     # The cross-entropy less the target's own entropy: its zero is a perfect policy.
     divergence = (soft * (soft.clamp(min=1e-9).log() - log_p)).sum(1)
     predicted = q.gather(1, columns).float().sigmoid()

@@ -22,15 +22,16 @@ from tabiya.learn.common_norm import use_common_norms
 from tabiya.learn.config import config_to_dict, load_config
 from tabiya.learn.distributed import by_the_first
 from tabiya.learn.feed import Feed, Source, Table, load
-from tabiya.learn.growing import GrowingTables
+from tabiya.learn.growing import GrowingTables, begun
 from tabiya.learn.held_out import average_losses, held_out_sample
 from tabiya.learn.log import RunLog
 from tabiya.learn.planes import planes_of
 from tabiya.learn.run import RunSettings, TrainingRun, carried_out, deadline_after, optimizer_for
 from tabiya.learn.stepper import Stepper
 from tabiya.minds.resnet.growth import grown
-from tabiya.minds.resnet.loss import LossWeights, losses
+from tabiya.minds.resnet.loss import LossWeights, Outputs, losses
 from tabiya.minds.resnet.network import ResNet, ResNetShape, parameter_count
+from tabiya.minds.resnet.opinions import opinion_losses, teacher_from
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,10 @@ class ResNetTraining(RunSettings):
     """Show half of the positions without castling rights in the mirror."""
     look_again_steps: int = 0
     """After so many steps each, folders of games are read on: what they have gained joins. 0: never."""
+    taught_by: str | None = None
+    """A ResNet's checkpoint whose opinions are taught beside the labels."""
+    taught_steps: int = 0
+    """For so many steps."""
     start_partly: bool = False
     """Take from `start_from` what fits: other parts begin afresh, and a wider network as the narrow one."""
 
@@ -59,6 +64,8 @@ class ResNetTraining(RunSettings):
             raise UserError("a training run needs at least one source")
         if self.look_again_steps < 0:
             raise UserError(f"look_again_steps must not be negative, got {self.look_again_steps}")
+        if (self.taught_by is None) != (self.taught_steps < 1):
+            raise UserError("taught_by and taught_steps go together: who teaches, and for how many steps")
         super().__post_init__()
 
 
@@ -72,7 +79,7 @@ class _Reader(nn.Module):
         super().__init__()
         self.network = network
 
-    def forward(self, packed: Tensor, mirror: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def forward(self, packed: Tensor, mirror: Tensor | None) -> Outputs:
         planes = planes_of(packed, self.network.shape.planes, mirror)
         return self.network.learning(planes.contiguous(memory_format=torch.channels_last))
 
@@ -84,9 +91,14 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
         self._load_table = tables
         torch.backends.cudnn.benchmark = True
         super().__init__(config, folder)
-        self.reader: nn.Module = _Reader(self.network)
-        if config.compile:
-            self.reader = torch.compile(self.reader)  # type: ignore[assignment]
+        self.reader = self._compiled(_Reader(self.network))
+        self.teacher: nn.Module | None = None
+        if config.taught_by is not None and self.step < config.taught_steps:
+            teacher = teacher_from(config.taught_by, config.shape, self.device)
+            self.teacher = self._compiled(_Reader(teacher))
+
+    def _compiled(self, reader: _Reader) -> nn.Module:
+        return torch.compile(reader) if self.config.compile else reader  # type: ignore[return-value]
 
     def new_network(self) -> ResNet:
         """A network of the run's shape with fresh weights."""
@@ -135,12 +147,21 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
                 f"{feed.counts} positions of each source in a batch"
             )
             while True:
-                target = min((self.step // every + 1) * every, config.steps)
+                target = self._next_stop(every)
                 figures |= self.train_to(target, feed, held_out, log, deadline)
-                if growing is None or self.step < target or self.step == config.steps:
+                if self.step < target or self.step == config.steps:
                     return figures
+                if growing is None or self.step % every:
+                    continue
                 log.note(f"{growing.look_again():,} positions more")
                 feed = self.feed_of(growing.tables)
+
+    def _next_stop(self, every: int) -> int:
+        """Up to where steps are alike: folders are read on then, or the teacher leaves."""
+        stops = [(self.step // every + 1) * every, self.config.steps]
+        if self.step < self.config.taught_steps:
+            stops.append(self.config.taught_steps)
+        return min(stops)
 
     def train_to(
         self, target: int, feed: Feed, held_out: list[Table], log: RunLog, deadline: float | None = None
@@ -164,7 +185,10 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
 
     def held_out(self) -> list[Table]:
         """A fixed sample of each source's held-out positions, where it has some."""
-        loads = [partial(self.load, source, "validation") for source in self.config.sources]
+        sources = self.config.sources
+        if self.config.look_again_steps:
+            sources = tuple(begun(source) for source in sources)
+        loads = [partial(self.load, source, "validation") for source in sources]
         return held_out_sample(loads, self.device)
 
     def one_step(self, parts: list[Table]) -> dict[str, Tensor]:
@@ -176,8 +200,21 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.bf16):
             outputs = self.reader(packed, mirror)
         figures = losses(outputs, parts, self.config.loss, self.network.places)
+        if self.teacher is not None and self.step < self.config.taught_steps:
+            figures |= self._opinions(outputs, parts, packed, mirror)
+            figures["loss"] = figures["loss"] + self.config.loss.opinion * figures["opinion"]
         self.descend(figures["loss"], self.config.clip)
         return {name: value.detach() for name, value in figures.items()}
+
+    def _opinions(
+        self, outputs: Outputs, parts: list[Table], packed: Tensor, mirror: Tensor | None
+    ) -> dict[str, Tensor]:
+        """How far the network is from its teacher, whole and in parts."""
+        assert self.teacher is not None
+        with torch.no_grad(), torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.bf16):
+            opinions = self.teacher(packed, mirror)
+        figures = opinion_losses(outputs, opinions, parts, self.network.places)
+        return {"opinion": torch.stack(list(figures.values())).sum(), **figures}
 
     @by_the_first
     @torch.no_grad()
