@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from tabiya import _core  # noqa: E402
 from tabiya.data.labels import write_move_labels  # noqa: E402
 from tabiya.errors import UserError  # noqa: E402
-from tabiya.learn.checkpoint import newest_checkpoint  # noqa: E402
+from tabiya.learn.checkpoint import newest_checkpoint, save_checkpoint  # noqa: E402
 from tabiya.learn.config import load_config  # noqa: E402
 from tabiya.learn.feed import Table  # noqa: E402
 from tabiya.learn.log import read_log  # noqa: E402
@@ -139,6 +139,13 @@ def test_a_run_stopped_among_lessons_goes_on_with_them(settings, teacher: Path, 
 def test_a_teacher_of_another_layout_is_refused(settings, teacher: Path, tmp_path: Path):
     config = settings(f'steps = 4\ntaught_by = "{teacher}"\ntaught_steps = 2', bins=32)
     with pytest.raises(UserError, match="differ in value_bins"):
+        Run(config, tmp_path / "run")
+
+
+def test_a_checkpoint_of_another_kind_is_refused(settings, tmp_path: Path):
+    save_checkpoint(tmp_path / "odd.safetensors", {"model.x": torch.zeros(1)}, {"step": 0})
+    config = settings(f'steps = 4\ntaught_by = "{tmp_path / "odd.safetensors"}"\ntaught_steps = 2')
+    with pytest.raises(UserError, match="of no resnet run"):
         Run(config, tmp_path / "run")
 
 

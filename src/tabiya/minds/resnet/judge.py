@@ -10,19 +10,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tabiya.errors import UserError
-from tabiya.learn.checkpoint import load_checkpoint, load_weights, newest_checkpoint
-from tabiya.learn.config import config_from_dict
 from tabiya.learn.planes import planes_of
 from tabiya.minds.resnet.loss import expected_value
-from tabiya.minds.resnet.network import ResNet, ResNetShape
+from tabiya.minds.resnet.network import ResNet
+from tabiya.minds.resnet.saved import saved_network
 from tabiya.minds.resnet.successor import all_considered
 
 BATCH = 1 << 14
@@ -49,15 +46,7 @@ class Judge:
     @classmethod
     def load(cls, path: str | Path, device: str | torch.device, compile: bool = True) -> Judge:
         """From a checkpoint, or the newest one of a run's folder; the averaged weights."""
-        path = Path(path)
-        file = newest_checkpoint(path) if path.is_dir() else path
-        if file is None:
-            raise UserError(f"{path} holds no checkpoint")
-        tensors, metadata = load_checkpoint(file)
-        config: dict[str, Any] = metadata.get("config", {})
-        network = ResNet(config_from_dict(config.get("shape", {}), ResNetShape, f"the config of {file}"))
-        load_weights(network, tensors)
-        return cls(network, torch.device(device), compile)
+        return cls(saved_network(path).network, torch.device(device), compile)
 
     def values(self, packed: NDArray[np.uint8]) -> NDArray[np.float32]:
         """The worth of each position to its mover, by the value's bins."""

@@ -1,9 +1,8 @@
 """What another network thinks of the same positions, taught beside the labels.
 
 A label names one move; a trained network has an opinion of all of them, and of
-the position. A network of a better shape that begins with fresh weights learns
-from those opinions in minutes what its teacher took hours for, and goes on
-from there by labels alone.
+the position. A network of another shape that begins with fresh weights learns
+faster from both (docs/resnet.md), and goes on by labels alone.
 """
 
 from __future__ import annotations
@@ -13,22 +12,18 @@ import torch.nn.functional as F  # noqa: N812 - torch's own custom
 from torch import Tensor
 
 from tabiya.errors import UserError
-from tabiya.learn.checkpoint import load_checkpoint, load_weights
-from tabiya.learn.config import config_from_dict
 from tabiya.learn.feed import Table
 from tabiya.minds.resnet.loss import Outputs, legal_columns
 from tabiya.minds.resnet.network import ResNet, ResNetShape
+from tabiya.minds.resnet.saved import saved_network
 
 
 def teacher_from(path: str, pupil: ResNetShape, device: torch.device) -> ResNet:
     """The network of a checkpoint, whose outputs must be laid out as the pupil's."""
-    tensors, metadata = load_checkpoint(path)
-    shape = config_from_dict(metadata["config"]["shape"], ResNetShape, f"the config of {path}")
+    network = saved_network(path).network
     for name in ("planes", "move_head", "value_bins"):
-        if getattr(shape, name) != getattr(pupil, name):
+        if getattr(network.shape, name) != getattr(pupil, name):
             raise UserError(f"{path} cannot teach this network: their shapes differ in {name}")
-    network = ResNet(shape)
-    load_weights(network, tensors)
     return network.to(device).to(memory_format=torch.channels_last).eval().requires_grad_(False)
 
 
