@@ -134,10 +134,13 @@ class TorchSession:
         return self._plans[names]
 
     def _compute(self, node: Node, values: dict[str, Tensor]) -> None:
+        operator = _OPERATORS.get(node.operator)
+        if operator is None:
+            raise UserError(f"the operator {node.operator} of this file cannot be computed by torch here")
         given = [values[name] if name else None for name in node.inputs]
         if node.operator in _TOGETHER:
             given = _side_by_side(given)
-        results = _OPERATORS[node.operator](node.attributes, *given)
+        results = operator(node.attributes, *given)
         if isinstance(results, Tensor):
             results = (results,)
         for name, result in zip(node.outputs, results, strict=True):
@@ -146,8 +149,6 @@ class TorchSession:
     def _read(self, node: Any) -> Node:
         import onnx
 
-        if node.op_type not in _OPERATORS:
-            raise UserError(f"the operator {node.op_type} of this file cannot be computed by torch here")
         attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
         if node.op_type == "Constant":
             attributes["value"] = self._placed(onnx.numpy_helper.to_array(attributes["value"]))
