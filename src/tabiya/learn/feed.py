@@ -83,6 +83,8 @@ class Table:
     """int16 [N]: which of them was played."""
     q: Tensor | None = None
     """float16 [N, WIDTH]: worth of each legal move, for the mover."""
+    leaning: Tensor | None = None
+    """float16 [N, WIDTH]: softmax of it are the chances of the legal moves that are to be learned."""
     value: Tensor | None = None
     """float16 [N]: the teacher's verdict as worth for the mover; not-a-number where there is none."""
     result: Tensor | None = None

@@ -8,6 +8,7 @@ has nothing yet, as long as another of the same source has something.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,8 +29,14 @@ def begun(source: Source) -> Source:
 class GrowingTables:
     """One table for each source; `look_again` takes in what folders of games have gained."""
 
-    def __init__(self, sources: tuple[Source, ...], device: torch.device) -> None:
-        self._sources, self._device = sources, device
+    def __init__(
+        self,
+        sources: tuple[Source, ...],
+        device: torch.device,
+        prepare: Callable[[Source, Table], Table] = lambda source, table: table,
+    ) -> None:
+        """`prepare`: what is done to a table, or to what it has gained, before it is used."""
+        self._sources, self._device, self._prepare = sources, device, prepare
         self._read: list[dict[str, int]] = [{} for _ in sources]
         """How many shards of each folder are in the source's table."""
         self.tables = [self._gained(number) for number in range(len(sources))]
@@ -52,9 +59,9 @@ class GrowingTables:
         """What the source has and its table has not."""
         source, known = begun(self._sources[number]), self._read[number]
         if source.kind != "games":
-            return load(source, "train", self._device)
+            return self._prepare(source, load(source, "train", self._device))
         now = {path: len(ShardFolder.open(path).names()) for path in source.path.split(":")}
         news = {path: slice(known.get(path, 0), count) for path, count in now.items()}
         table = load(source, "train", self._device, shards=news)
         known.update(now)
-        return table
+        return self._prepare(source, table)

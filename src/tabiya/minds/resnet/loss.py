@@ -116,6 +116,13 @@ def _move_losses(
     columns, real = legal_columns(part.legal, places)
     picked = policy.gather(1, columns).float().masked_fill(~real, -1e4)
     log_p = picked.log_softmax(1)
+    if part.leaning is not None:
+        soft = part.leaning.float().masked_fill(~real, -1e4).softmax(1)
+        right = (log_p.argmax(1) == soft.argmax(1)).float()
+        return {
+            "policy": mean(_divergence(soft, log_p), part.whole) * weights.policy,
+            "policy_top1": mean(right, part.whole),
+        }
     if part.q is None:
         assert part.target is not None
         target = part.target.long()
@@ -131,8 +138,7 @@ def _move_losses(
         soft = (worth / weights.policy_temperature).masked_fill(~real, -1e4).softmax(1)
     else:
         soft = F.one_hot(worth.masked_fill(~real, -1.0).argmax(1), real.shape[1]).float()
-    # The cross-entropy less the target's own entropy: its zero is a perfect policy.
-    divergence = (soft * (soft.clamp(min=1e-9).log() - log_p)).sum(1)
+    divergence = _divergence(soft, log_p)
     predicted = q.gather(1, columns).float().sigmoid()
     squared = ((predicted - worth) ** 2 * real).sum(1) / real.sum(1).clamp(min=1)
     best = worth.masked_fill(~real, -1.0).max(1).values
@@ -152,5 +158,9 @@ def _move_losses(
 def _bins_loss(logits: Tensor, value: Tensor, weights: LossWeights) -> Tensor:
     known = ~value.isnan()
     target = bin_targets(value.nan_to_num(0.5), logits.shape[1], weights.bins_sigma)
-    divergence = (target * (target.clamp(min=1e-9).log() - logits.log_softmax(1))).sum(1)
-    return weighted_mean(divergence, known.float())
+    return weighted_mean(_divergence(target, logits.log_softmax(1)), known.float())
+
+
+def _divergence(target: Tensor, log_p: Tensor) -> Tensor:
+    """The cross-entropy less the target's own entropy: its zero is a perfect match."""
+    return (target * (target.clamp(min=1e-9).log() - log_p)).sum(1)

@@ -6,6 +6,7 @@ network as ONNX beside each, so that `resnet:FOLDER` plays it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +18,13 @@ from torch import Tensor, nn
 
 from tabiya.data.shards import Split
 from tabiya.errors import UserError
-from tabiya.learn.checkpoint import load_fitting
+from tabiya.learn.checkpoint import (
+    load_checkpoint,
+    load_fitting,
+    load_weights,
+    save_checkpoint,
+    state_tensors,
+)
 from tabiya.learn.common_norm import use_common_norms
 from tabiya.learn.config import config_to_dict, load_config
 from tabiya.learn.distributed import by_the_first
@@ -29,9 +36,11 @@ from tabiya.learn.planes import planes_of
 from tabiya.learn.run import RunSettings, TrainingRun, carried_out, deadline_after, optimizer_for
 from tabiya.learn.stepper import Stepper
 from tabiya.minds.resnet.growth import grown
+from tabiya.minds.resnet.judge import Judge
 from tabiya.minds.resnet.loss import LossWeights, Outputs, losses
 from tabiya.minds.resnet.network import ResNet, ResNetShape, parameter_count
 from tabiya.minds.resnet.opinions import opinion_losses, teacher_from
+from tabiya.minds.resnet.reconsidering import Reconsidering, leanings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +61,8 @@ class ResNetTraining(RunSettings):
     """Show half of the positions without castling rights in the mirror."""
     look_again_steps: int = 0
     """After so many steps each, folders of games are read on: what they have gained joins. 0: never."""
+    reconsider: Reconsidering | None = None
+    """Sources of games whose moves are learned as the network itself reconsiders them."""
     taught_by: str | None = None
     """A ResNet's checkpoint whose opinions are taught beside the labels."""
     taught_steps: int = 0
@@ -66,7 +77,15 @@ class ResNetTraining(RunSettings):
             raise UserError(f"look_again_steps must not be negative, got {self.look_again_steps}")
         if (self.taught_by is None) != (self.taught_steps < 1):
             raise UserError("taught_by and taught_steps go together: who teaches, and for how many steps")
+        if self.reconsider is not None:
+            for name in self.reconsider.sources:
+                if not any(each.kind == "games" and _name(each) == name for each in self.sources):
+                    raise UserError(f"reconsider names '{name}', which is no source of games here")
         super().__post_init__()
+
+
+def _name(source: Source) -> str:
+    return source.name or source.kind
 
 
 LoadTable: TypeAlias = Callable[[Source, Split, torch.device], Table]
@@ -96,6 +115,7 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
         if config.taught_by is not None and self.step < config.taught_steps:
             teacher = teacher_from(config.taught_by, config.shape, self.device)
             self.teacher = self._compiled(_Reader(teacher))
+        self.judge: Judge | None = None
 
     def _compiled(self, reader: _Reader) -> nn.Module:
         return torch.compile(reader) if self.config.compile else reader  # type: ignore[return-value]
@@ -137,9 +157,14 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
     def train(self, minutes: float | None = None) -> dict[str, Any]:
         """Train to the last step, or until the minutes are over; the last report's figures."""
         config = self.config
-        growing = GrowingTables(config.sources, self.device) if config.look_again_steps else None
-        feed = self.feed("train") if growing is None else self.feed_of(growing.tables)
-        every, held_out = config.look_again_steps or config.steps, self.held_out()
+        self._call_judge()
+        growing = None
+        if config.look_again_steps:
+            growing = GrowingTables(config.sources, self.device, self._reconsidered)
+            tables = growing.tables
+        else:
+            tables = [self._reconsidered(each, self.load(each, "train")) for each in config.sources]
+        feed, held_out = self.feed_of(tables), self.held_out()
         deadline, figures = deadline_after(minutes), dict[str, Any]()
         with self.logged() as log:
             log.note(
@@ -147,21 +172,52 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
                 f"{feed.counts} positions of each source in a batch"
             )
             while True:
-                target = self._next_stop(every)
+                target = self._next_stop()
                 figures |= self.train_to(target, feed, held_out, log, deadline)
                 if self.step < target or self.step == config.steps:
                     return figures
-                if growing is None or self.step % every:
-                    continue
-                log.note(f"{growing.look_again():,} positions more")
-                feed = self.feed_of(growing.tables)
+                if config.reconsider is not None and self.step % config.reconsider.steps == 0:
+                    self._call_judge()
+                    for source, table in zip(config.sources, tables, strict=True):
+                        self._reconsidered(source, table)
+                if growing is not None and self.step % config.look_again_steps == 0:
+                    log.note(f"{growing.look_again():,} positions more")
+                feed = self.feed_of(tables)
 
-    def _next_stop(self, every: int) -> int:
-        """Up to where steps are alike: folders are read on then, or the teacher leaves."""
-        stops = [(self.step // every + 1) * every, self.config.steps]
-        if self.step < self.config.taught_steps:
-            stops.append(self.config.taught_steps)
+    def _next_stop(self) -> int:
+        """Up to where steps are alike: folders are read on, moves reconsidered, or a teacher leaves."""
+        config = self.config
+        stops = [config.steps]
+        for every in (config.look_again_steps, config.reconsider.steps if config.reconsider else 0):
+            if every:
+                stops.append((self.step // every + 1) * every)
+        if self.step < config.taught_steps:
+            stops.append(config.taught_steps)
         return min(stops)
+
+    def _call_judge(self) -> None:
+        """Have the moves reconsidered by the averaged network of the last step at which that is due.
+
+        Its weights are kept, so that a run which was stopped goes on with the same judge.
+        """
+        if self.config.reconsider is None:
+            return
+        due = self.step - self.step % self.config.reconsider.steps
+        path = self.folder / f"judge-{due:08}.safetensors"
+        if self.step == due and not path.exists():
+            save_checkpoint(path, state_tensors(model=self.averaged(), rng=False), {"step": due})
+        network = self.new_network() if self.judge is None else self.judge.network
+        load_weights(network, load_checkpoint(path, self.device)[0])
+        if self.judge is None:
+            self.judge = Judge(network, self.device, self.config.compile)
+
+    def _reconsidered(self, source: Source, table: Table) -> Table:
+        """The table, with what is to be learned of its moves if it is one of those that are reconsidered."""
+        settings = self.config.reconsider
+        if settings is not None and _name(source) in settings.sources:
+            assert self.judge is not None
+            table.leaning = leanings(self.judge, table, settings, os.cpu_count() or 1)
+        return table
 
     def train_to(
         self, target: int, feed: Feed, held_out: list[Table], log: RunLog, deadline: float | None = None

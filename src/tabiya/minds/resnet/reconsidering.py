@@ -1,0 +1,136 @@
+"""A policy made better by a look at what its likeliest moves lead to, for the first look to learn from.
+
+Policy and value err apart. A move that the policy likes and whose outcome the
+value likes is a far better choice than either of them makes alone
+(docs/resnet.md has the figures), so chances ∝ policy · exp(worth / temperature)
+are what the policy is taught. Where a teacher was asked, its move has the worth
+that it gave and a little more, and no other move can be worth more. Unlike a
+teacher's move alone, which of several good ones it may be, this is the same
+every time, and a network learns it faster.
+
+All of it happens while training. At play there is one look.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from tabiya import _core
+from tabiya.board.states import DRAWN, GOES_ON, MATED
+from tabiya.errors import UserError
+from tabiya.learn.feed import Table
+from tabiya.minds.resnet.judge import Judge
+
+CHUNK = 1 << 16
+"""Positions considered together."""
+AT_ONCE = 4
+"""Chunks under way at a time: while the device answers for one, the processor prepares others."""
+LOWEST = -60.0
+"""What a move that is as good as impossible leans to, next to the best."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reconsidering:
+    """What is considered again, how often and how closely."""
+
+    sources: tuple[str, ...]
+    """Names (or kinds) of the sources of games whose moves are learned so and not as they were played."""
+    steps: int
+    """After so many steps each the averaged network as it is then does it anew, first at the start."""
+    moves: int = 4
+    """The outcomes of at most so many moves of a position are looked at."""
+    least: float = 0.02
+    """Moves to which the policy gives less are not looked at; the likeliest one is."""
+    temperature: float = 0.04
+    """Worth that counts as much as a policy e times as high."""
+    chosen: float = 0.5
+    """What a teacher's own move is given beyond its worth: it leans e to the power of this more."""
+
+    def __post_init__(self) -> None:
+        if min(self.steps, self.moves) < 1:
+            raise UserError("to reconsider, steps and moves must be at least 1")
+        if self.temperature <= 0 or not 0 <= self.least < 1:
+            raise UserError("to reconsider, temperature must be positive and least lie between 0 and 1")
+
+
+def leanings(judge: Judge, table: Table, settings: Reconsidering, threads: int = 1) -> Tensor:
+    """float16 [N, WIDTH]: softmax of a row are the chances of its legal moves that are to be learned."""
+    given = table.packed, table.legal, table.target, table.value, table.result
+    assert all(each is not None for each in given)
+    found = torch.empty(table.legal.shape, dtype=torch.float16, device=table.packed.device)  # type: ignore[union-attr]
+
+    def one(start: int) -> None:
+        rows = slice(start, start + CHUNK)
+        packed, legal, target, value, result = (
+            each[rows].cpu().numpy() for each in given if each is not None
+        )
+        # Who played a game is no teacher: what a position with a result is worth is not its move's worth.
+        taught = (target >= 0) & ~np.isnan(value) & (result < 0)
+        leaning = _chunk(judge, packed, legal, np.where(taught, target, -1), value, settings, threads)
+        found[rows] = torch.from_numpy(leaning).to(found.device)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(one, range(0, len(table), CHUNK)))
+    return found
+
+
+def _chunk(
+    judge: Judge,
+    packed: NDArray[np.uint8],
+    legal: NDArray[np.int16],
+    target: NDArray[np.int16],
+    value: NDArray[np.float16],
+    settings: Reconsidering,
+    threads: int,
+) -> NDArray[np.float16]:
+    """The leanings of some rows, of which those with a `target` have a teacher's move and its worth."""
+    log_p = judge.policy(packed, legal)
+    taught = target >= 0
+    asked = np.flatnonzero(taught), target[taught]
+    looked_at = _likely(log_p, settings)
+    looked_at[asked] = False
+    worth = np.full(log_p.shape, np.inf, np.float32)
+    worth[looked_at] = _outcomes(judge, packed, looked_at, threads)
+    # The teacher knows of nothing better than its own move, so nothing is.
+    ceiling = np.where(taught, value, np.inf).astype(np.float32)
+    worth = np.where(looked_at, np.minimum(worth, ceiling[:, None]), worth)
+    worth[asked] = value[taught]
+    # What was not looked at is as bad as the worst that was.
+    lowest = worth.min(1, keepdims=True)
+    worth = np.where(np.isinf(worth), np.where(np.isinf(lowest), 0.5, lowest), worth)
+    leaning = log_p + worth / settings.temperature
+    leaning[asked] += settings.chosen
+    leaning -= leaning.max(1, keepdims=True)
+    return np.maximum(leaning, LOWEST).astype(np.float16)
+
+
+def _likely(log_p: NDArray[np.float32], settings: Reconsidering) -> NDArray[np.bool_]:
+    """Which moves are likely enough to be looked at."""
+    if settings.moves >= log_p.shape[1]:
+        bar = np.full(len(log_p), -np.inf)
+    else:
+        bar = np.partition(log_p, -settings.moves, 1)[:, -settings.moves]
+    best = log_p.max(1)
+    least = np.log(settings.least) if settings.least else -np.inf
+    bar = np.minimum(np.maximum(bar, least), best)
+    return np.asarray((log_p >= bar[:, None]) & np.isfinite(log_p))
+
+
+def _outcomes(
+    judge: Judge, packed: NDArray[np.uint8], looked_at: NDArray[np.bool_], threads: int
+) -> NDArray[np.float32]:
+    """The worth, to the mover, of the positions that these moves lead to, row by row."""
+    offsets, after, _ = _core.successors(packed, threads)
+    rows, slots = np.nonzero(looked_at)
+    shown = np.ascontiguousarray(after[offsets[rows] + slots])
+    states = _core.states(shown, threads)
+    worth = np.where(states == MATED, 1.0, np.where(states == DRAWN, 0.5, 0.0)).astype(np.float32)
+    goes_on = states == GOES_ON
+    worth[goes_on] = 1.0 - judge.values(np.ascontiguousarray(shown[goes_on]))
+    return worth
