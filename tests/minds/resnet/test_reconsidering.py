@@ -152,14 +152,15 @@ report_steps = 1
 {settings}
 [shape]
 blocks = 1
-channels = 8
+{shape}
 squeeze = 4
 value_channels = 4
 value_hidden = 16
 value_bins = 16
 [reconsider]
 sources = ["{named}"]
-steps = 4
+steps = {every}
+{by}
 [[sources]]
 kind = "games"
 name = "choices"
@@ -189,9 +190,13 @@ def choices(folder: Path) -> Path:
 def config(tmp_path: Path):
     folder = choices(tmp_path / "choices")
 
-    def read(settings: str = "", named: str = "choices") -> ResNetTraining:
+    def read(
+        settings: str = "", named: str = "choices", by: str = "", every: int = 4, shape: str = "channels = 8"
+    ) -> ResNetTraining:
         path = tmp_path / "tiny.toml"
-        path.write_text(CONFIG.format(settings=settings, named=named, folder=folder))
+        path.write_text(
+            CONFIG.format(settings=settings, named=named, folder=folder, by=by, every=every, shape=shape)
+        )
         return load_config(path, ResNetTraining)
 
     return read
@@ -217,6 +222,22 @@ def test_a_run_stopped_after_reconsidering_goes_on_with_the_same_judge(config, t
     ]
 
 
+def test_another_network_may_do_it_first_or_always(config, tmp_path: Path):
+    Run(config(), tmp_path / "first").train()
+    by = f'by = "{tmp_path / "first"}"'
+    pupil = Run(config(by=by, shape="channels = 12"), tmp_path / "pupil")
+    pupil.train()
+    assert pupil.judge is not None
+    assert pupil.judge.network.shape.channels == 12
+    kept = sorted(path.name for path in (tmp_path / "pupil").glob("judge-*"))
+    assert kept == ["judge-00000004.safetensors", "judge-00000008.safetensors"]
+    always = Run(config(by=by, every=0, shape="channels = 12"), tmp_path / "always")
+    always.train()
+    assert always.judge is not None
+    assert always.judge.network.shape.channels == 8
+    assert not list((tmp_path / "always").glob("judge-*"))
+
+
 def test_the_policy_comes_nearer_to_what_was_reconsidered(config, tmp_path: Path):
     run = Run(config(), tmp_path / "run")
     run.train()
@@ -230,7 +251,7 @@ def test_a_source_that_is_not_there_is_refused_by_name(config):
         config(named="lines")
 
 
-@pytest.mark.parametrize("wrong", [{"steps": 0}, {"moves": 0}, {"temperature": 0.0}, {"least": 1.0}])
+@pytest.mark.parametrize("wrong", [{"steps": -1}, {"moves": 0}, {"temperature": 0.0}, {"least": 1.0}])
 def test_settings_that_make_no_sense_are_refused(wrong):
     with pytest.raises(UserError, match="to reconsider"):
         Reconsidering(**{"sources": ("games",), "steps": 1, **wrong})

@@ -41,8 +41,10 @@ class Reconsidering:
 
     sources: tuple[str, ...]
     """Names (or kinds) of the sources of games whose moves are learned so and not as they were played."""
-    steps: int
-    """After so many steps each the averaged network as it is then does it anew, first at the start."""
+    steps: int = 0
+    """After so many steps each the averaged network as it is then does it anew; 0: never."""
+    by: str | None = None
+    """A ResNet's checkpoint that does it first; otherwise the run's own network as it begins."""
     moves: int = 4
     """The outcomes of at most so many moves of a position are looked at."""
     least: float = 0.02
@@ -53,8 +55,8 @@ class Reconsidering:
     """What a teacher's own move is given beyond its worth: it leans e to the power of this more."""
 
     def __post_init__(self) -> None:
-        if min(self.steps, self.moves) < 1:
-            raise UserError("to reconsider, steps and moves must be at least 1")
+        if self.steps < 0 or self.moves < 1:
+            raise UserError("to reconsider, steps must not be negative and moves be at least 1")
         if self.temperature <= 0 or not 0 <= self.least < 1:
             raise UserError("to reconsider, temperature must be positive and least lie between 0 and 1")
 

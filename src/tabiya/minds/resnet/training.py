@@ -41,6 +41,7 @@ from tabiya.minds.resnet.loss import LossWeights, Outputs, losses
 from tabiya.minds.resnet.network import ResNet, ResNetShape, parameter_count
 from tabiya.minds.resnet.opinions import opinion_losses, teacher_from
 from tabiya.minds.resnet.reconsidering import Reconsidering, leanings
+from tabiya.minds.resnet.saved import saved_network
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +177,7 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
                 figures |= self.train_to(target, feed, held_out, log, deadline)
                 if self.step < target or self.step == config.steps:
                     return figures
-                if config.reconsider is not None and self.step % config.reconsider.steps == 0:
+                if config.reconsider and config.reconsider.steps and self.step % config.reconsider.steps == 0:
                     self._call_judge()
                     for source, table in zip(config.sources, tables, strict=True):
                         self._reconsidered(source, table)
@@ -196,20 +197,25 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
         return min(stops)
 
     def _call_judge(self) -> None:
-        """Have the moves reconsidered by the averaged network of the last step at which that is due.
+        """Have moves reconsidered from now on by the network whose turn it is.
 
-        Its weights are kept, so that a run which was stopped goes on with the same judge.
+        That is the average of the last step at which it was due, or the one that is named to begin with. An
+        average is kept as a file, so that a run which was stopped goes on with the same judge.
         """
-        if self.config.reconsider is None:
+        settings = self.config.reconsider
+        if settings is None:
             return
-        due = self.step - self.step % self.config.reconsider.steps
+        due = self.step - self.step % settings.steps if settings.steps else 0
+        if due == 0 and settings.by is not None:
+            self.judge = Judge(saved_network(settings.by).network, self.device, self.config.compile)
+            return
         path = self.folder / f"judge-{due:08}.safetensors"
         if self.step == due and not path.exists():
             save_checkpoint(path, state_tensors(model=self.averaged(), rng=False), {"step": due})
-        network = self.new_network() if self.judge is None else self.judge.network
-        load_weights(network, load_checkpoint(path, self.device)[0])
-        if self.judge is None:
-            self.judge = Judge(network, self.device, self.config.compile)
+        if self.judge is None or self.judge.network.shape != self.config.shape:
+            self.judge = Judge(self.new_network(), self.device, self.config.compile)
+        # Into the judge that there is: what was compiled for it serves again.
+        load_weights(self.judge.network, load_checkpoint(path, self.device)[0])
 
     def _reconsidered(self, source: Source, table: Table) -> Table:
         """The table, with what is to be learned of its moves if it is one of those that are reconsidered."""
