@@ -64,6 +64,7 @@ def test_figures_by_hand(tmp_path: Path) -> None:
     assert figures["kendall_positions"] == 2
     # Nothing lost by White; Black walked into mate, which is worth 0.
     assert figures["score_loss"] == pytest.approx(win_probability(-100) / 2)
+    assert figures["blunders"] == 0.5
 
 
 def test_scores_rank_where_there_are_no_probabilities(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from tabiya.errors import UserError
 from tabiya.player import Decision
 
 TOPS = (1, 3, 5)
+BLUNDER = 0.2
+"""Expected score; a move that gives away more is a blunder."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ def measure_agreement(
         elif (tau := kendall_tau_b(list(opinion.values()), list(scores.values()))) is not None:
             taus.append(tau)
     count = len(positions)
+    blunders = sum(loss > BLUNDER for loss in losses)
     return {
         "positions": count,
         **{f"top{k}": share(hits[k], count) if named_enough[k] else None for k in TOPS},
@@ -106,6 +109,8 @@ def measure_agreement(
         "kendall_tau": mean(taus) if ranked_all else None,
         "kendall_positions": len(taus) if ranked_all else 0,
         "score_loss": mean(losses),
+        "blunders": share(blunders, count),
+        "blunders_95": wilson(blunders, count),
         **examiner.figures(),
     }
 

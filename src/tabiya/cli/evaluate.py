@@ -269,7 +269,8 @@ def _agree_rows(figures: Figures) -> Iterable[Row]:
     yield "… among the first 3", _percent(figures["top3"])
     yield "… among the first 5", _percent(figures["top5"])
     yield "Kendall's tau-b", _number(figures["kendall_tau"])
-    yield "expected score lost a move", _number(figures["score_loss"])
+    yield "expected score lost a move", _number(figures["score_loss"], 4)
+    yield "moves that lose more than 0.2", _percent(figures["blunders"], figures["blunders_95"])
 
 
 def _endgame_rows(figures: Figures) -> Iterable[Row]:

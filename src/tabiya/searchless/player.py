@@ -2,7 +2,8 @@
 
 A mind says how its network is opened and what it thinks of positions
 (`opinions`); what follows is the same for all: the mode value, which evaluates
-every successor once and takes the best, the rules about repetitions and
+every successor once and takes the best, the mode second, which does so with
+those of its likeliest moves and weighs both opinions, the rules about repetitions and
 stalemate, the draw by temperature, scores in centipawns, and the settings of a chess program.
 """
 
@@ -20,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tabiya._core import Board
-from tabiya.board.afterwards import DRAW, Successors, Wdl
-from tabiya.board.choice import choose, draws, from_worth, repeats
+from tabiya.board.afterwards import DRAW, Outlook, Successors, Wdl
+from tabiya.board.choice import WORTH_SCALE, choose, draws, from_worth, log_softmax, repeats
 from tabiya.data.scale import centipawns
 from tabiya.data.worth import centipawns_of
 from tabiya.player import (
@@ -40,6 +41,12 @@ from tabiya.searchless.settings import SearchlessSettings
 
 VALUES = ("wdl", "value_bins")
 """The heads that every such network values a position with."""
+
+SECOND_LOOKS = 3
+"""Moves whose outcomes the mode second looks at; more of them choose no better (docs/resnet.md)."""
+
+MODES_WITH_SUCCESSORS = ("second", "value")
+"""In all other modes no position but the given one reaches the network."""
 
 
 class Network(Protocol):
@@ -76,7 +83,7 @@ class Opinion:
     """The mover's expected score in [0, 1]."""
     passes: int
     mates: frozenset[str] = frozenset()
-    """Moves that the rules say mate; known in mode value alone."""
+    """Moves that the rules say mate; known where successors are looked at."""
 
 
 N = TypeVar("N", bound=Network)
@@ -136,8 +143,8 @@ class SearchlessPlayer(Player, Generic[N, S]):
         for board, moves in zip(boards, legal, strict=True):
             if not moves:
                 raise PlayerFailure(f"{self.name} was asked for a move where there is none, in {board.fen()}")
-        by_value = self.settings.mode == "value"
-        opinions = self._of_successors(boards, legal) if by_value else self.opinions(boards, legal)
+        form = {"value": self._of_successors, "second": self._after_a_second_look}
+        opinions = form.get(self.settings.mode, self.opinions)(boards, legal)
         decisions = [self._decide(board, each) for board, each in zip(boards, opinions, strict=True)]
         seconds = (time.perf_counter() - began) / len(boards)
         return [replace(decision, seconds=seconds) for decision in decisions]
@@ -188,18 +195,9 @@ class SearchlessPlayer(Player, Generic[N, S]):
         return self.repeating(board, moves) | self.drawing(board, moves)
 
     def _of_successors(self, boards: Sequence[Board], legal: list[list[str]]) -> list[Opinion]:
-        """Opinions from one forward pass of each position that a legal move leads to.
-
-        Where a move ends the game, a draw that may be claimed included, the
-        rules give its worth and the network is not asked.
-        """
-        successors = Successors(boards, legal)
-        wdl, expected = np.zeros((0, 3)), np.zeros(0)
-        if len(successors.packed):
-            wdl, expected = self.successor_values(successors.packed)
-        capped = self.settings.repetition not in ("third", "allow")
+        """Opinions from one forward pass of each position that a legal move leads to."""
         opinions = []
-        for moves, outlook in zip(legal, successors.valued(wdl, expected, capped), strict=True):
+        for moves, outlook in zip(legal, self._outlooks(boards, legal), strict=True):
             best = int(np.argmax(outlook.worth))
             opinions.append(
                 Opinion(
@@ -213,6 +211,43 @@ class SearchlessPlayer(Player, Generic[N, S]):
                 )
             )
         return opinions
+
+    def _after_a_second_look(self, boards: Sequence[Board], legal: list[list[str]]) -> list[Opinion]:
+        """Opinions of the positions, the likeliest moves of which are weighed with what they lead to."""
+        first = self.opinions(boards, legal)
+        tops = [np.argsort(-each.log_p, kind="stable")[:SECOND_LOOKS] for each in first]
+        likeliest = [[each.moves[at] for at in top] for each, top in zip(first, tops, strict=True)]
+        opinions = []
+        for each, top, outlook in zip(first, tops, self._outlooks(boards, likeliest), strict=True):
+            # What was not looked at is as bad as the worst that was.
+            worth = np.full(len(each.moves), outlook.worth.min())
+            worth[top] = outlook.worth
+            log_p = log_softmax(each.log_p + worth / WORTH_SCALE)
+            best = int(np.argmax(log_p[top]))
+            opinions.append(
+                Opinion(
+                    each.moves,
+                    log_p,
+                    None,
+                    outlook.wdl[best],
+                    float(outlook.worth[best]),
+                    each.passes + outlook.asked,
+                    outlook.mates,
+                )
+            )
+        return opinions
+
+    def _outlooks(self, boards: Sequence[Board], moves: list[list[str]]) -> list[Outlook]:
+        """What these moves of each position are worth, by one forward pass of what each leads to.
+
+        Where a move ends the game, a draw that may be claimed included, the
+        rules give its worth and the network is not asked.
+        """
+        successors = Successors(boards, moves)
+        wdl, expected = np.zeros((0, 3)), np.zeros(0)
+        if len(successors.packed):
+            wdl, expected = self.successor_values(successors.packed)
+        return successors.valued(wdl, expected, self.settings.repetition not in ("third", "allow"))
 
     def _centipawns(self, value: ArrayLike, by_head: bool = True) -> NDArray[np.float64]:
         """What a value stands for: the bins and Q were taught worth, win and draw are chances."""

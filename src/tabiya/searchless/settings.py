@@ -91,7 +91,8 @@ class SearchlessSettings:
     ALLOWED: ClassVar[Allowed]
 
     mode: str = "policy"
-    """What is trusted: the policy (of the position), or value (of every successor)."""
+    """What is trusted: the policy (of the position), value (of every successor), or second: the policy and
+    the values of what its three likeliest moves lead to."""
 
     temperature: float = 0.0
     """0 plays the best move; above, moves are drawn from the probabilities to the power 1/temperature."""

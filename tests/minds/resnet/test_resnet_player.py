@@ -434,3 +434,45 @@ def test_value_mode_counts_a_repetition_as_a_draw_at_most(build):
     assert scores["e7e5"] > 500
     allowed = opened(path, mode="value", value="bins", repetition="allow").play(board, ANY)
     assert min(each.score for each in allowed.moves) > 500
+
+
+# Mode second.
+
+
+def test_second_mode_weighs_the_policy_with_what_its_three_likeliest_moves_lead_to(build):
+    player = opened(build(), mode="second", value="bins")
+    recorder, board = Recorder(player), after("e2e4", "c7c5")
+    decision = player.play(board, ANY)
+    first = opened(player.network.path).play(board, ANY)
+    likeliest = [each.move for each in first.moves[:3]]
+    outcomes = [after("e2e4", "c7c5", move) for move in likeliest]
+    assert decision.nodes == 4
+    np.testing.assert_array_equal(
+        np.concatenate(recorder.seen), encode_planes(rows(board, *outcomes), "mover")
+    )
+    seen = player.network.evaluate(rows(*outcomes), ["value_bins"])
+    worth = 1 - onnx_session.expected_score(seen["value_bins"])
+    chances = [each.p * math.exp(own / 0.04) for each, own in zip(first.moves, worth, strict=False)]
+    rest = sum(each.p for each in first.moves[3:]) * math.exp(min(worth) / 0.04)
+    found = {each.move: each.p for each in decision.moves}
+    for move, chance in zip(likeliest, chances, strict=True):
+        assert found[move] == pytest.approx(chance / (sum(chances) + rest), rel=1e-4)
+    assert decision.move == likeliest[int(np.argmax(chances))]
+
+
+def test_second_mode_knows_a_mate_by_the_rules_if_it_is_among_the_likeliest(build):
+    board = Board(MATE_IN_ONE)
+    likes = favouring(board, "d1d7", "d1d6", "d1d8")
+    decision = opened(build(weight=0, value_bins=WORSE, policy=likes), mode="second").play(board, ANY)
+    assert (decision.move, decision.score, decision.nodes) == ("d1d8", 29_999, 3)
+    unlikely = favouring(board, "d1d7", "d1d6", "d1d5", "d1d8")
+    decision = opened(build(weight=0, value_bins=WORSE, policy=unlikely), mode="second").play(board, ANY)
+    assert (decision.move, decision.nodes) == ("d1d7", 4)
+
+
+def test_second_mode_with_a_single_move_looks_at_that_one(build):
+    board = Board("7k/8/6QK/8/8/8/8/8 b - - 0 1")
+    only = Board("k7/8/1K6/8/8/8/8/1R6 b - - 0 1")
+    assert board.legal_moves() == []
+    assert len(only.legal_moves()) == 1
+    assert opened(build(), mode="second").play(only, ANY).nodes == 2

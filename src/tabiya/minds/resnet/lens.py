@@ -18,6 +18,7 @@ from tabiya.board.planes import CLOCK_PLANE, encode
 from tabiya.lens.interface import SQUARES, Answers
 from tabiya.minds.resnet.player import ResNetPlayer, sigmoid
 from tabiya.player import Limit, Player
+from tabiya.searchless.player import MODES_WITH_SUCCESSORS
 from tabiya.searchless.subject import SearchlessSubject
 
 _PIECES = slice(0, 12)
@@ -48,7 +49,7 @@ class ResNetSubject(SearchlessSubject[ResNetPlayer]):
     def __post_init__(self) -> None:
         assert isinstance(self.player, ResNetPlayer)
         settings = replace(self.player.settings, temperature=0.0)
-        if settings.mode == "value":
+        if settings.mode in MODES_WITH_SUCCESSORS:
             settings = replace(settings, mode="policy")
             self.notes.append("what is looked into is the policy, not the values of the successors")
         self._look_through(ResNetPlayer(self.player.network, settings))

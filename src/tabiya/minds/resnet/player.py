@@ -1,9 +1,9 @@
 """`resnet`: chess without search. The network looks at the position once, and the player moves.
 
 In the modes policy, q and mix a decision costs one forward pass of the given
-position and of no other. The mode value is something else and says so: it
-evaluates every successor once and takes the best, some thirty passes a move
-(`Decision.nodes` counts them). docs/resnet.md has the rules in words.
+position and of no other. The modes second and value are something else and say
+so: three successors are evaluated beside it, or every one in its place, some
+thirty passes a move (`Decision.nodes` counts them). docs/resnet.md has the rules in words.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def open_player(name: PlayerName) -> Player:
 
 
 class ResNetPlayer(SearchlessPlayer[OnnxNetwork, Settings]):
-    """Plays by the policy, by the Q of every legal move, by a mix of both, or by the successors' values."""
+    """Plays by the policy, by the Q of every legal move, by a mix of both, or with the successors' values."""
 
     name = "resnet"
     usual = Settings()
@@ -43,9 +43,10 @@ class ResNetPlayer(SearchlessPlayer[OnnxNetwork, Settings]):
     def opinions(self, boards: Sequence[Board], legal: list[list[str]]) -> list[Opinion]:
         """Opinions from one forward pass of each position."""
         mode, weighs = self.settings.mode, self.settings.repetition == "weigh"
+        by_q = mode in ("q", "mix")
         heads = [*VALUES]
         heads += ["policy"] if mode != "q" else []
-        heads += ["q"] if mode != "policy" or weighs else []
+        heads += ["q"] if by_q or weighs else []
         packed = packed_rows(boards)
         outputs = self.network.evaluate(packed, heads)
         offsets, indices = self.network.legal_indices(packed)
@@ -60,7 +61,7 @@ class ResNetPlayer(SearchlessPlayer[OnnxNetwork, Settings]):
                 Opinion(
                     moves,
                     log_p,
-                    worth if mode != "policy" else None,
+                    worth if by_q else None,
                     tuple(wdl[row].tolist()),
                     float(expected[row]),
                     passes=1,

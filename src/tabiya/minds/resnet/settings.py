@@ -14,7 +14,7 @@ class Settings(SearchlessSettings):
 
     MIND = "resnet"
     ALLOWED: ClassVar[Allowed] = {
-        "mode": Choice("policy", "q", "mix", "value"),
+        "mode": Choice("policy", "q", "mix", "second", "value"),
         **DRAWING,
         "mix": Real(0.0, 1.0),
         "repetition": Choice("any", "weigh", "third", "allow"),
@@ -23,7 +23,8 @@ class Settings(SearchlessSettings):
     }
 
     mode: str = "policy"
-    """What is trusted: policy, q or a mix of both (one forward pass), or value (one per successor)."""
+    """What is trusted: policy, q or a mix of both (one forward pass), second (the policy and the values of
+    what its three likeliest moves lead to), or value (one pass per successor)."""
 
     mix: float = 0.5
     """In mode mix: the weight of q against the policy, in [0, 1]."""

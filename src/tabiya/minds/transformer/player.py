@@ -2,9 +2,9 @@
 
 In mode policy a decision costs one forward pass of the given position, or two
 with `passes=2`; `Decision.nodes` says how many were made. A second pass is
-spared where there is only one move. The mode value evaluates every successor
-once and takes the best, some thirty passes a move. docs/transformer.md has the
-rules in words.
+spared where there is only one move. The mode second evaluates what the three
+likeliest moves lead to as well, the mode value every successor, some thirty
+passes a move. docs/transformer.md has the rules in words.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ class Settings(SearchlessSettings):
 
     MIND = "transformer"
     ALLOWED: ClassVar[Allowed] = {
-        "mode": Choice("policy", "value"),
+        "mode": Choice("policy", "second", "value"),
         "passes": Whole(1, 2),
         **DRAWING,
         "repetition": Choice("any", "third", "allow"),
@@ -22,4 +22,4 @@ class Settings(SearchlessSettings):
     }
 
     passes: int = 1
-    """In mode policy: 2 has the three likeliest moves reconsidered."""
+    """In modes policy and second: 2 has the three likeliest moves reconsidered."""
