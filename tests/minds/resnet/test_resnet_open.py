@@ -104,7 +104,7 @@ def test_a_finished_game_has_no_move(build):
         ("top_p=1.5", "top_p must lie between 0 and 1, not 1.5"),
         ("threads=0", "threads must lie between 1 and 256, not 0"),
         ("threads=1.5", "threads must be a whole number, not '1.5'"),
-        ("mode=search", "mode must be one of policy, q, mix, value, not 'search'"),
+        ("mode=search", "mode must be one of policy, q, mix, second, value, not 'search'"),
     ],
 )
 def test_a_wrong_option_is_refused_by_name(build, option, sentence):

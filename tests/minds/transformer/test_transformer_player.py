@@ -238,7 +238,7 @@ def test_a_game_that_is_over_is_said(files: dict[str, Path]):
     ("options", "sentence"),
     [
         ({"passes": "3"}, "passes must lie between 1 and 2"),
-        ({"mode": "q"}, "mode must be one of policy, value"),
+        ({"mode": "q"}, "mode must be one of policy, second, value"),
         ({"pases": "2"}, "did you mean 'passes'"),
         ({"temperature": "warm"}, "temperature must be a number"),
     ],
