@@ -30,6 +30,7 @@ def store_int8(model: Any) -> int:
     from onnx import numpy_helper
 
     graph = model.graph
+    _straighten(graph)
     channels = _output_channels(graph)
     kept, restored, stored = [], [], 0
     for tensor in graph.initializer:
@@ -56,6 +57,34 @@ def store_int8(model: Any) -> int:
     graph.initializer.extend(kept)
     graph.node.extend([*restored, *nodes])  # nodes stand in the order in which they can be computed
     return stored
+
+
+def _straighten(graph: Any) -> None:
+    """Let weights be used by their own names alone, and large constants stand among them.
+
+    The exporter keeps one of several equal weights and calls it by all their names.
+    """
+    from onnx import numpy_helper
+
+    weights, called, left = {each.name for each in graph.initializer}, dict[str, str](), []
+    for node in graph.node:
+        if node.op_type == "Identity" and node.input[0] in weights:
+            called[node.output[0]] = node.input[0]
+        elif node.op_type == "Constant" and _is_large(node):
+            constant = numpy_helper.to_array(node.attribute[0].t)
+            graph.initializer.append(numpy_helper.from_array(constant, node.output[0]))
+        else:
+            left.append(node)
+    for node in left:
+        for place, name in enumerate(node.input):
+            node.input[place] = called.get(name, name)
+    del graph.node[:]
+    graph.node.extend(left)
+
+
+def _is_large(constant: Any) -> bool:
+    """Whether a constant has as many numbers as a weight that is stored in fewer bits."""
+    return len(constant.attribute) == 1 and int(np.prod(constant.attribute[0].t.dims)) >= SMALLEST
 
 
 def rounded(wide: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

@@ -34,6 +34,8 @@ class Judge:
         self.device = device
         self.network = network.to(device).to(memory_format=torch.channels_last).eval()
         self._gpu = device.type == "cuda"
+        if self._gpu:
+            self.network.fuse()
         self._batch = BATCH if self._gpu else BATCH_CPU
         value: Callable[[Tensor], Tensor] = self._value
         policy: Callable[[Tensor], Tensor] = self._policy

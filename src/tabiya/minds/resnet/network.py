@@ -1,7 +1,8 @@
 """The residual network: planes in, policy, Q of every move and value out, in one pass.
 
-The tower is AlphaZero's with squeeze-and-excitation; every head sees the same
-features. Moves are numbered in the 8×8×73 space from the mover's side.
+The tower is AlphaZero's with squeeze-and-excitation, or one in which squares look
+at each other (`attentive.py`); every head sees the same features. Moves are
+numbered in the 8×8×73 space from the mover's side.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from tabiya.errors import UserError
 from tabiya.minds.resnet.attacks import PLANES as ATTACK_PLANES
 from tabiya.minds.resnet.attacks import Attacks
+from tabiya.minds.resnet.attentive import AttentiveTower
 from tabiya.minds.resnet.lines import LinesOfSight
 from tabiya.minds.resnet.mixing import Mix
 from tabiya.minds.resnet.pairs import Pairs
@@ -22,12 +24,15 @@ from tabiya.minds.resnet.relays import Relay
 
 MOVE_PLANES = 73
 MOVES = 64 * MOVE_PLANES
+_VALUE_SIZES = ("value_channels", "value_hidden", "value_bins")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResNetShape:
     """Sizes of the network; `main` as it stands here."""
 
+    tower: Literal["convolutions", "attention"] = "convolutions"
+    """What a block does: two convolutions, or attention led by what the position suggests."""
     blocks: int = 12
     channels: int = 128
     planes: int = 21
@@ -35,14 +40,19 @@ class ResNetShape:
     attacks: bool = False
     """Beside them, planes that say who attacks what; the network makes them itself."""
     squeeze: int = 32
-    """Channels of the squeeze in squeeze-and-excitation; 0: none."""
+    """Channels of the squeeze in squeeze-and-excitation; 0: none. Of convolutions alone."""
     mixing_every: int = 0
-    """After every so many blocks all squares look at each other (attention); 0: never."""
+    """After every so many blocks of convolutions all squares look at each other (attention); 0: never."""
     mixing_heads: int = 4
+    """Heads of that attention, or of the one in every block."""
     relays_every: int = 0
     """After every so many blocks squares hear from those that attack them or that they attack; 0: never."""
     relay_channels: int = 16
     """Numbers that a square tells in each relation."""
+    hidden: int = 512
+    """In a tower of attention: numbers that each square makes for itself inside a block."""
+    suggestion: tuple[int, int, int] = (16, 96, 64)
+    """There, too: numbers that a square tells the summary, that the summary has, that a head gets."""
     value_channels: int = 32
     value_hidden: int = 128
     value_bins: int = 64
@@ -55,13 +65,15 @@ class ResNetShape:
     def __post_init__(self) -> None:
         if self.planes not in (18, 21):
             raise UserError(f"the network reads 18 or 21 planes, got {self.planes}")
-        for name in ("blocks", "channels", "relay_channels", "value_channels", "value_hidden", "value_bins"):
+        for name in (*("blocks", "channels", "relay_channels", "hidden"), *_VALUE_SIZES):
             if getattr(self, name) < 1:
                 raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if min(self.suggestion) < 1:
+            raise UserError(f"suggestion must have three sizes of at least 1, got {list(self.suggestion)}")
         for name in ("squeeze", "mixing_every", "relays_every"):
             if getattr(self, name) < 0:
                 raise UserError(f"{name} must not be negative, got {getattr(self, name)}")
-        if self.mixing_every and self.channels % self.mixing_heads:
+        if (self.mixing_every or self.tower == "attention") and self.channels % self.mixing_heads:
             raise UserError(
                 f"channels must be a multiple of mixing_heads, got {self.channels} and {self.mixing_heads}"
             )
@@ -114,12 +126,16 @@ class ResNet(nn.Module):
         seen = shape.planes + (ATTACK_PLANES if shape.attacks else 0)
         self.stem = nn.Conv2d(seen, width, 3, padding=1, bias=False)
         self.stem_norm = nn.BatchNorm2d(width)
-        self.blocks = nn.Sequential(*(Block(width, shape.squeeze) for _ in range(shape.blocks)))
-        mixes = shape.blocks // shape.mixing_every if shape.mixing_every else 0
+        self.tower = _attentive(shape) if shape.tower == "attention" else None
+        blocks = shape.blocks if self.tower is None else 0
+        self.blocks = nn.Sequential(*(Block(width, shape.squeeze) for _ in range(blocks)))
+        mixes = blocks // shape.mixing_every if shape.mixing_every else 0
         self.mixes = nn.ModuleList(Mix(width, shape.mixing_heads) for _ in range(mixes))
-        relays = shape.blocks // shape.relays_every if shape.relays_every else 0
+        relays = blocks // shape.relays_every if shape.relays_every else 0
         self.relays = nn.ModuleList(Relay(width, shape.relay_channels) for _ in range(relays))
-        self.move = nn.Conv2d(width, width, 3, padding=1, bias=False)
+        # Squares that have looked at all others need not look at their neighbours once more.
+        reach = 3 if self.tower is None else 1
+        self.move = nn.Conv2d(width, width, reach, padding=reach // 2, bias=False)
         self.move_norm = nn.BatchNorm2d(width)
         self.policy = _move_head(shape)
         self.q = _move_head(shape) if shape.own_q_head else None
@@ -145,6 +161,8 @@ class ResNet(nn.Module):
             if shape.relays_every:
                 relations = self.attacks.relations(pieces, lines)
         x = torch.relu(self.stem_norm(self.stem(seen)))
+        if self.tower is not None:
+            return self.tower(x, relations)  # type: ignore[no-any-return]
         for number, block in enumerate(self.blocks, 1):
             x = block(x)
             if self.relays and number % shape.relays_every == 0:
@@ -152,6 +170,11 @@ class ResNet(nn.Module):
             if self.mixes and number % shape.mixing_every == 0:
                 x = self.mixes[number // shape.mixing_every - 1](x)
         return x
+
+    def fuse(self) -> None:
+        """On a CUDA device, compute attention by one kernel where every block has it."""
+        if self.tower is not None:
+            self.tower.fuse()
 
     def moves(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """Policy and Q logits of every move."""
@@ -187,6 +210,13 @@ class Planes(nn.Conv2d):
     def forward(self, features: Tensor) -> Tensor:
         # [B, 73, 8, 8] to the numbering from·73 + plane.
         return super().forward(features).permute(0, 2, 3, 1).flatten(1)
+
+
+def _attentive(shape: ResNetShape) -> AttentiveTower:
+    relays = shape.relays_every, shape.relay_channels
+    return AttentiveTower(
+        shape.channels, shape.blocks, shape.mixing_heads, shape.hidden, relays, shape.suggestion
+    )
 
 
 def _move_head(shape: ResNetShape) -> nn.Module:

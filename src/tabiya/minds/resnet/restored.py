@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tabiya.errors import UserError
-from tabiya.learn.onnx_layers import give_back, read_contents
+from tabiya.learn.onnx_layers import Contents, give_back, read_contents
 from tabiya.learn.planes import planes_of
 from tabiya.minds.resnet.network import ResNet, ResNetShape
 
@@ -30,7 +30,7 @@ def restored(path: Path, shape: ResNetShape, packed: NDArray[np.uint8]) -> ResNe
     contents = read_contents(path)
     network = ResNet(shape).eval()
     folded = {layer.name: layer.constants for layer in contents.layers if layer.operator == "Conv"}
-    weights = dict(contents.named)
+    weights = {**contents.named, **_matrices(contents)}
     every = norms(network)
     for name, norm in every.items():
         if name not in folded or folded[name][-1].shape != norm.bias.shape:
@@ -43,6 +43,19 @@ def restored(path: Path, shape: ResNetShape, packed: NDArray[np.uint8]) -> ResNe
     give_back(rest, weights, path)
     _normalise(network, packed)
     return network
+
+
+def _matrices(contents: Contents) -> dict[str, Tensor]:
+    """What a file of a tower of attention calls after nothing: turned linear weights, and places."""
+    found = {}
+    for layer in contents.layers:
+        if layer.operator == "MatMul":
+            # One layer serves all blocks, and is called in each of them.
+            name = "tower.pairs" if layer.name.endswith(".pairs") else layer.name
+            found[f"{name}.weight"] = layer.constants[0].T
+        elif (layer.name, layer.operator) == ("tower", "Add"):
+            found["tower.places"] = layer.constants[0]
+    return found
 
 
 def norms(network: ResNet) -> dict[str, nn.BatchNorm2d]:

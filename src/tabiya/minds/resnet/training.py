@@ -128,6 +128,8 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
     def learning_network(self) -> ResNet:
         network = self.new_network()
         use_common_norms(network)
+        if self.device.type == "cuda":
+            network.fuse()
         return network
 
     def begin_with(self, tensors: dict[str, Tensor]) -> None:
@@ -145,6 +147,8 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
             if part
             for p in part.parameters()
         }
+        if network.tower is not None:
+            heads |= {network.tower.places, *network.tower.pairs.parameters()}
         parameters = list(network.parameters())
         tower = [p for p in parameters if p.ndim > 1 and p not in heads]
         last = [p for p in parameters if p.ndim > 1 and p in heads]
