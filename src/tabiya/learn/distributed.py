@@ -68,7 +68,7 @@ class Team:
             )
         return [self.count(each) for each in counts]
 
-    def log(self, folder: Path, resumed_at: int, steps: int) -> RunLog:
+    def log(self, folder: Path, resumed_at: int, steps: int | None) -> RunLog:
         """The run's log in the first process, nothing in the others."""
         return RunLog(folder, resumed_at=resumed_at, steps=steps) if self.leads else Unlogged()
 

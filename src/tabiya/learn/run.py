@@ -45,6 +45,9 @@ class RunSettings:
     """What every run's config has; a mind adds its sources, its shape and its losses."""
 
     steps: int
+    minutes: float = 0.0
+    """How long the run lasts: the learning rate then falls with the time and not with the steps, which are
+    the most there may be, and nobody makes it again to the bit. 0: it lasts for its steps."""
     batch: int = 4096
     peak_rate: float = 1e-3
     final_fraction: float = 0.02
@@ -69,6 +72,8 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         refuse_below_one(self, "steps", "batch", "report_steps", "validate_steps", "checkpoint_steps", "keep")
+        if self.minutes < 0:
+            raise UserError(f"minutes must not be negative, got {self.minutes:g}")
 
 
 Config = TypeVar("Config", bound=RunSettings)
@@ -85,6 +90,7 @@ class TrainingRun(ABC, Generic[Config, Network, HeldOut]):
         if config.device == "cuda" and not torch.cuda.is_available():
             raise UserError('no CUDA device here: set device = "cpu", or train where there is a GPU')
         self.config, self.folder = config, folder
+        self._began, self._seconds_before = time.monotonic(), 0.0
         self._capture = config.compile if capture is None else capture
         self.device = torch.device(config.device)
         self.team = team()
@@ -105,6 +111,7 @@ class TrainingRun(ABC, Generic[Config, Network, HeldOut]):
             tensors, metadata = begun
             restore(self.network, self.ema, self.optimizer, tensors, metadata["optimizer"])
             self.step = int(metadata["step"])
+            self._seconds_before = float(metadata.get("seconds", 0.0))
         elif start is not None:
             self.begin_with(start[0])
             self.ema = Ema(self.network, config.ema_decay)
@@ -151,10 +158,22 @@ class TrainingRun(ABC, Generic[Config, Network, HeldOut]):
         network.eval()
         return network
 
+    def seconds(self) -> float:
+        """How long the run has gone on by its checkpoint and since then; what a kill took is not counted."""
+        return self._seconds_before + time.monotonic() - self._began
+
+    def spent(self) -> float:
+        """The share of the run's minutes that is over; 0 where it lasts for its steps."""
+        return self.seconds() / (60 * self.config.minutes) if self.config.minutes else 0.0
+
+    def time_is_over(self) -> bool:
+        """Whether the run has had its minutes."""
+        return bool(self.config.minutes) and self.team.agreed(self.spent() >= 1)
+
     @contextmanager
     def logged(self) -> Iterator[RunLog]:
         """The run's log, closed at the end."""
-        log = self.team.log(self.folder, self.step, self.config.steps)
+        log = self.team.log(self.folder, self.step, None if self.config.minutes else self.config.steps)
         try:
             yield log
         finally:
@@ -172,8 +191,9 @@ class TrainingRun(ABC, Generic[Config, Network, HeldOut]):
         config = self.config
         figures: dict[str, float] = {}
         mark, mark_step, first = time.monotonic(), self.step, self.step
+        over = self.time_is_over()
         with ExitStack() as turn:
-            while self.step < target:
+            while self.step < target and not over:
                 if self.step == first + PLAIN_STEPS + 1:
                     asked = time.monotonic()
                     turn.enter_context(self.device_turn())
@@ -183,8 +203,9 @@ class TrainingRun(ABC, Generic[Config, Network, HeldOut]):
                 self.ema.advance()
                 parts = take_step()
                 self.step += 1
-                ends = self.step == target
-                over = deadline is not None and self.team.agreed(time.monotonic() > deadline)
+                over = self.time_is_over()
+                ends = self.step == target or over
+                over = over or (deadline is not None and self.team.agreed(time.monotonic() > deadline))
                 validates = ends or self.step % config.validate_steps == 0
                 saves = ends or over or self.step % config.checkpoint_steps == 0
                 if ends or self.step % config.report_steps == 0:
@@ -202,15 +223,15 @@ class TrainingRun(ABC, Generic[Config, Network, HeldOut]):
                     self.save()
                 if validates or saves:
                     mark, mark_step = time.monotonic(), self.step
-                if over:
-                    break
         return figures
 
     def set_rate(self) -> float:
         """Set the learning rate of the step to come."""
-        config = self.config
+        config, step = self.config, self.step
+        if config.minutes and step >= config.warmup_steps:
+            step = min(max(config.warmup_steps, int(self.spent() * config.steps)), config.steps)
         rate = learning_rate(
-            self.step,
+            step,
             steps=config.steps,
             peak=config.peak_rate,
             warmup_steps=min(config.warmup_steps, config.steps - 1),
@@ -245,6 +266,7 @@ class TrainingRun(ABC, Generic[Config, Network, HeldOut]):
             state_tensors(model=self.network, ema=self.ema, optimizer=self.optimizer),
             {
                 "step": self.step,
+                **({"seconds": self.seconds()} if self.config.minutes else {}),
                 "config": config_to_dict(self.config),
                 "optimizer": optimizer_groups(self.network, self.optimizer),
             },
