@@ -18,6 +18,8 @@ from torch import Tensor, nn
 from tabiya.minds.resnet.attacks import RELATIONS
 
 SQUARES = 64
+KERNEL_SIZES = (16, 32, 64)
+"""Numbers told in a relation for which relays have a kernel."""
 
 
 class Suggestion(nn.Module):
@@ -57,6 +59,8 @@ class AttentiveBlock(nn.Module):
         self.down = nn.Linear(hidden, channels)
         self.fused = False
         """Whether attention is computed by `attention_kernel.py`."""
+        self.by_bits = False
+        """Whether relations come as bits, and what is heard is computed by `relay_kernel.py`."""
         nn.init.zeros_(self.join.weight)
         nn.init.zeros_(self.down.weight)
         nn.init.zeros_(self.down.bias)
@@ -66,9 +70,8 @@ class AttentiveBlock(nn.Module):
         bias = pairs(self.suggestion(squares)).unflatten(-1, (SQUARES, SQUARES))
         heard = self._attended(self.look(squares).unflatten(-1, (3, self.heads, -1)), bias).flatten(2)
         if self.tell is not None and relations is not None:
-            told = self.tell(squares).unflatten(-1, (RELATIONS, self.relayed)).transpose(1, 2)
-            relayed = torch.relu(relations.to(told.dtype) @ told).transpose(1, 2).flatten(2)
-            heard = torch.cat([heard, relayed], 2)
+            told = self.tell(squares).unflatten(-1, (RELATIONS, self.relayed))
+            heard = torch.cat([heard, self._relayed(told, relations).flatten(2)], 2)
         x = x + self.join(heard)
         added: Tensor = self.down(torch.relu(self.up(self.own_norm(x))).square())
         return x + added
@@ -83,6 +86,15 @@ class AttentiveBlock(nn.Module):
         weights = (query @ key.transpose(2, 3) * self.scale + bias).softmax(3)
         attended: Tensor = (weights.to(value.dtype) @ value).transpose(1, 2)
         return attended
+
+    def _relayed(self, told: Tensor, relations: Tensor) -> Tensor:
+        """[B, 64, 6, told] and [B, 6, 64, 64], or that as bits, to [B, 64, 6, told]."""
+        if self.by_bits:
+            from tabiya.minds.resnet.relay_kernel import relayed
+
+            return relayed(told, relations)
+        heard: Tensor = torch.relu(relations.to(told.dtype) @ told.transpose(1, 2)).transpose(1, 2)
+        return heard
 
 
 class AttentiveTower(nn.Module):
@@ -99,13 +111,16 @@ class AttentiveTower(nn.Module):
     ) -> None:
         """`relays`: in every so many blocks the rules direct some heads too; the numbers told there."""
         super().__init__()
-        every, told = relays
+        every, self.told = relays
+        self.by_bits = False
         self.places = nn.Parameter(torch.zeros(SQUARES, channels))
         """What a square is by its place alone."""
         self.pairs = nn.Linear(suggestion[2], SQUARES * SQUARES, bias=False)
         """From a suggestion to pairs of squares: one for all blocks."""
         self.blocks = nn.ModuleList(
-            AttentiveBlock(channels, heads, hidden, told if every and number % every == 0 else 0, suggestion)
+            AttentiveBlock(
+                channels, heads, hidden, self.told if every and number % every == 0 else 0, suggestion
+            )
             for number in range(1, blocks + 1)
         )
         self.last_norm = nn.LayerNorm(channels)
@@ -115,13 +130,18 @@ class AttentiveTower(nn.Module):
     def forward(self, features: Tensor, relations: Tensor | None) -> Tensor:
         x = features.flatten(2).transpose(1, 2)
         x = x + self.places.to(x.dtype)
+        if self.by_bits and relations is not None:
+            from tabiya.minds.resnet.relay_kernel import packed
+
+            relations = packed(relations)
         for block in self.blocks:
             x = block(x, self.pairs, relations)
         made: Tensor = self.last_norm(x).transpose(1, 2).unflatten(2, (8, 8))
         return made
 
     def fuse(self) -> None:
-        """Compute attention by one kernel from now on; the answers stay what they are."""
+        """Compute attention and relays by a kernel each from now on; the answers stay what they are."""
+        self.by_bits = self.told in KERNEL_SIZES
         for block in self.blocks:
             assert isinstance(block, AttentiveBlock)
-            block.fused = True
+            block.fused, block.by_bits = True, self.by_bits
