@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -46,3 +49,24 @@ def data_folder() -> Path:
     if not path:
         pytest.skip("TABIYA_DATA names no data folder")
     return Path(path)
+
+
+@pytest.fixture(scope="session")
+def interpreted() -> Callable[[str], float]:
+    """Runs a program with kernels of Triton on the processor; the number that it prints."""
+    if importlib.util.find_spec("triton") is None:
+        pytest.skip("triton is not installed")
+
+    def answer_of(program: str) -> float:
+        # In a process of its own: Triton decides when it is first imported whether it interprets.
+        answer = subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert answer.returncode == 0, answer.stderr
+        return float(answer.stdout)
+
+    return answer_of
