@@ -148,7 +148,7 @@ plain = tower(features, relations)
 given = torch.randn_like(plain)
 wanted = [plain, *torch.autograd.grad(plain, told, given)]
 tower.fuse()
-assert tower.by_bits
+assert tower.blocks[1].by_bits
 fused = tower(features, relations)
 found = [fused, *torch.autograd.grad(fused, told, given)]
 print(max(float((a - b).abs().max()) / float(a.abs().max()) for a, b in zip(wanted, found)))

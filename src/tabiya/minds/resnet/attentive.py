@@ -59,11 +59,14 @@ class AttentiveBlock(nn.Module):
         self.down = nn.Linear(hidden, channels)
         self.fused = False
         """Whether attention is computed by `attention_kernel.py`."""
-        self.by_bits = False
-        """Whether relations come as bits, and what is heard is computed by `relay_kernel.py`."""
         nn.init.zeros_(self.join.weight)
         nn.init.zeros_(self.down.weight)
         nn.init.zeros_(self.down.bias)
+
+    @property
+    def by_bits(self) -> bool:
+        """Whether relations come as bits, and what is heard is computed by `relay_kernel.py`."""
+        return self.fused and self.relayed in KERNEL_SIZES
 
     def forward(self, x: Tensor, pairs: nn.Linear, relations: Tensor | None) -> Tensor:
         squares = self.norm(x)
@@ -111,16 +114,13 @@ class AttentiveTower(nn.Module):
     ) -> None:
         """`relays`: in every so many blocks the rules direct some heads too; the numbers told there."""
         super().__init__()
-        every, self.told = relays
-        self.by_bits = False
+        every, told = relays
         self.places = nn.Parameter(torch.zeros(SQUARES, channels))
         """What a square is by its place alone."""
         self.pairs = nn.Linear(suggestion[2], SQUARES * SQUARES, bias=False)
         """From a suggestion to pairs of squares: one for all blocks."""
         self.blocks = nn.ModuleList(
-            AttentiveBlock(
-                channels, heads, hidden, self.told if every and number % every == 0 else 0, suggestion
-            )
+            AttentiveBlock(channels, heads, hidden, told if every and number % every == 0 else 0, suggestion)
             for number in range(1, blocks + 1)
         )
         self.last_norm = nn.LayerNorm(channels)
@@ -130,7 +130,7 @@ class AttentiveTower(nn.Module):
     def forward(self, features: Tensor, relations: Tensor | None) -> Tensor:
         x = features.flatten(2).transpose(1, 2)
         x = x + self.places.to(x.dtype)
-        if self.by_bits and relations is not None:
+        if relations is not None and any(block.by_bits for block in self.blocks):
             from tabiya.minds.resnet.relay_kernel import packed
 
             relations = packed(relations)
@@ -141,7 +141,6 @@ class AttentiveTower(nn.Module):
 
     def fuse(self) -> None:
         """Compute attention and relays by a kernel each from now on; the answers stay what they are."""
-        self.by_bits = self.told in KERNEL_SIZES
         for block in self.blocks:
             assert isinstance(block, AttentiveBlock)
-            block.fused, block.by_bits = True, self.by_bits
+            block.fused = True

@@ -172,7 +172,7 @@ class ResNet(nn.Module):
         return x
 
     def fuse(self) -> None:
-        """On a CUDA device, compute attention by one kernel where every block has it."""
+        """Compute a tower of attention by its kernels on a CUDA device; the answers stay what they are."""
         if self.tower is not None:
             self.tower.fuse()
 
