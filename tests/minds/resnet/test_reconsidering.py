@@ -21,6 +21,7 @@ from tabiya.minds.resnet.judge import Judge  # noqa: E402
 from tabiya.minds.resnet.loss import LossWeights, losses  # noqa: E402
 from tabiya.minds.resnet.network import ResNet, ResNetShape  # noqa: E402
 from tabiya.minds.resnet.reconsidering import Reconsidering, leanings  # noqa: E402
+from tabiya.minds.resnet.speed import measure  # noqa: E402
 from tabiya.minds.resnet.training import ResNetTraining, Run  # noqa: E402
 
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1"
@@ -244,6 +245,18 @@ def test_the_policy_comes_nearer_to_what_was_reconsidered(config, tmp_path: Path
     lines = map(json.loads, (tmp_path / "run" / "log.jsonl").read_text().splitlines())
     policy = [line["choices_policy"] for line in lines if "choices_policy" in line]
     assert policy[3] < policy[0]
+
+
+def test_speed_feeds_what_is_as_large_as_reconsidered_moves_and_asks_no_judge(
+    config, tmp_path: Path, monkeypatch
+):
+    run = Run(config(), tmp_path / "run")
+    fed: list[Table] = []
+    step = run.one_step
+    monkeypatch.setattr(run, "one_step", lambda parts: fed.extend(parts) or step(parts))
+    assert measure(run, rounds=1)["share"] > 0
+    assert {part.leaning.shape == part.legal.shape for part in fed} == {True}
+    assert run.judge is None
 
 
 def test_a_source_that_is_not_there_is_refused_by_name(config):

@@ -18,6 +18,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - torch's own custom
 from torch import Tensor
 
+from tabiya.learn.feed import Feed
 from tabiya.learn.speed import positions_per_second
 from tabiya.learn.stepper import Stepper
 from tabiya.minds.resnet.training import Run
@@ -30,7 +31,7 @@ STEPS = {"cuda": 300, "cpu": 10}
 def measure(run: Run, rounds: int = 3) -> dict[str, Any]:
     """Positions a second fed and synthetic; the run's network is changed and not saved."""
     batch, steps = run.config.batch, STEPS[run.device.type]
-    feed = run.feed("train")
+    feed = _feed(run)
     stepper = Stepper(lambda draws: run.one_step(feed.take(draws)), capture=run.captures)
     number = 0
 
@@ -59,6 +60,17 @@ def measure(run: Run, rounds: int = 3) -> dict[str, Any]:
         "share": middle["fed"] / middle["synthetic"],
         "gpu_use_percent": watch.mean(),
     }
+
+
+def _feed(run: Run) -> Feed:
+    """The run's batches; where moves would be reconsidered there are columns as large, made of nothing."""
+    tables = [run.load(source, "train") for source in run.config.sources]
+    settings = run.config.reconsider
+    for source, table in zip(run.config.sources, tables, strict=True):
+        if settings is not None and (source.name or source.kind) in settings.sources:
+            assert table.legal is not None
+            table.leaning = torch.zeros(table.legal.shape, dtype=torch.float16, device=run.device)
+    return run.feed_of(tables)
 
 
 def _synthetic(run: Run) -> Callable[[], None]:
