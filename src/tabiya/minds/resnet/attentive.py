@@ -18,8 +18,6 @@ from torch import Tensor, nn
 from tabiya.minds.resnet.attacks import RELATIONS
 
 SQUARES = 64
-KERNEL_SIZES = (16, 32, 64)
-"""Numbers told in a relation for which relays have a kernel."""
 
 
 class Suggestion(nn.Module):
@@ -63,18 +61,14 @@ class AttentiveBlock(nn.Module):
         nn.init.zeros_(self.down.weight)
         nn.init.zeros_(self.down.bias)
 
-    @property
-    def by_bits(self) -> bool:
-        """Whether relations come as bits, and what is heard is computed by `relay_kernel.py`."""
-        return self.fused and self.relayed in KERNEL_SIZES
-
     def forward(self, x: Tensor, pairs: nn.Linear, relations: Tensor | None) -> Tensor:
         squares = self.norm(x)
         bias = pairs(self.suggestion(squares)).unflatten(-1, (SQUARES, SQUARES))
         heard = self._attended(self.look(squares).unflatten(-1, (3, self.heads, -1)), bias).flatten(2)
         if self.tell is not None and relations is not None:
-            told = self.tell(squares).unflatten(-1, (RELATIONS, self.relayed))
-            heard = torch.cat([heard, self._relayed(told, relations).flatten(2)], 2)
+            told = self.tell(squares).unflatten(-1, (RELATIONS, self.relayed)).transpose(1, 2)
+            relayed = torch.relu(relations.to(told.dtype) @ told).transpose(1, 2)
+            heard = torch.cat([heard, relayed.flatten(2)], 2)
         x = x + self.join(heard)
         added: Tensor = self.down(torch.relu(self.up(self.own_norm(x))).square())
         return x + added
@@ -89,15 +83,6 @@ class AttentiveBlock(nn.Module):
         weights = (query @ key.transpose(2, 3) * self.scale + bias).softmax(3)
         attended: Tensor = (weights.to(value.dtype) @ value).transpose(1, 2)
         return attended
-
-    def _relayed(self, told: Tensor, relations: Tensor) -> Tensor:
-        """[B, 64, 6, told] and [B, 6, 64, 64], or that as bits, to [B, 64, 6, told]."""
-        if self.by_bits:
-            from tabiya.minds.resnet.relay_kernel import relayed
-
-            return relayed(told, relations)
-        heard: Tensor = torch.relu(relations.to(told.dtype) @ told.transpose(1, 2)).transpose(1, 2)
-        return heard
 
 
 class AttentiveTower(nn.Module):
@@ -130,17 +115,13 @@ class AttentiveTower(nn.Module):
     def forward(self, features: Tensor, relations: Tensor | None) -> Tensor:
         x = features.flatten(2).transpose(1, 2)
         x = x + self.places.to(x.dtype)
-        if relations is not None and any(block.by_bits for block in self.blocks):
-            from tabiya.minds.resnet.relay_kernel import packed
-
-            relations = packed(relations)
         for block in self.blocks:
             x = block(x, self.pairs, relations)
         made: Tensor = self.last_norm(x).transpose(1, 2).unflatten(2, (8, 8))
         return made
 
     def fuse(self) -> None:
-        """Compute attention and relays by a kernel each from now on; the answers stay what they are."""
+        """Compute attention by a kernel from now on; the answers stay what they are."""
         for block in self.blocks:
             assert isinstance(block, AttentiveBlock)
             block.fused = True
