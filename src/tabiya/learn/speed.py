@@ -6,6 +6,36 @@ import time
 from collections.abc import Callable
 
 import torch
+from torch.profiler import ProfilerActivity, profile
+
+PROFILED = 3
+"""Steps that are looked into."""
+NAMED = 12
+"""Operators that are named."""
+
+
+def operators(step: Callable[[], None], device: torch.device) -> dict[str, object]:
+    """What a step's time goes to, by operator or a GPU's kernel, and for what share of it any was at work."""
+    gpu = device.type == "cuda"
+    kinds = [ProfilerActivity.CUDA if gpu else ProfilerActivity.CPU]
+    _settle(device)
+    with profile(activities=kinds) as watched:
+        began = time.perf_counter()
+        for _ in range(PROFILED):
+            step()
+        _settle(device)
+        took = (time.perf_counter() - began) * 1e6
+    times = {
+        row.key: row.self_device_time_total if gpu else row.self_cpu_time_total
+        for row in watched.key_averages()
+    }
+    total = sum(times.values())
+    most = sorted(times, key=lambda name: times[name], reverse=True)[:NAMED]
+    return {
+        "step_ms": round(took / PROFILED / 1000, 2),
+        "at_work": round(total / took, 3),
+        "share": {name: round(times[name] / total, 3) for name in most},
+    }
 
 
 def positions_per_second(step: Callable[[], None], steps: int, positions: int, device: torch.device) -> float:

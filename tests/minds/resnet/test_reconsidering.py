@@ -254,7 +254,10 @@ def test_speed_feeds_what_is_as_large_as_reconsidered_moves_and_asks_no_judge(
     fed: list[Table] = []
     step = run.one_step
     monkeypatch.setattr(run, "one_step", lambda parts: fed.extend(parts) or step(parts))
-    assert measure(run, rounds=1)["share"] > 0
+    found = measure(run, rounds=1)
+    assert found["share"] > 0
+    assert 0 < sum(found["operators"]["share"].values()) <= 1.01
+    assert any("conv" in name for name in found["operators"]["share"])
     assert {part.leaning.shape == part.legal.shape for part in fed} == {True}
     assert run.judge is None
 

@@ -19,7 +19,7 @@ import torch.nn.functional as F  # noqa: N812 - torch's own custom
 from torch import Tensor
 
 from tabiya.learn.feed import Feed
-from tabiya.learn.speed import positions_per_second
+from tabiya.learn.speed import operators, positions_per_second
 from tabiya.learn.stepper import Stepper
 from tabiya.minds.resnet.training import Run
 
@@ -59,6 +59,7 @@ def measure(run: Run, rounds: int = 3) -> dict[str, Any]:
         "synthetic_per_second": [round(rate) for rate in rates["synthetic"]],
         "share": middle["fed"] / middle["synthetic"],
         "gpu_use_percent": watch.mean(),
+        "operators": operators(fed, run.device),
     }
 
 
