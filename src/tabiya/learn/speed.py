@@ -10,7 +10,7 @@ from torch.profiler import ProfilerActivity, profile
 
 PROFILED = 3
 """Steps that are looked into."""
-NAMED = 12
+NAMED = 40
 """Operators that are named."""
 
 
@@ -34,7 +34,7 @@ def operators(step: Callable[[], None], device: torch.device) -> dict[str, objec
     return {
         "step_ms": round(took / PROFILED / 1000, 2),
         "at_work": round(total / took, 3),
-        "share": {name: round(times[name] / total, 3) for name in most},
+        "ms": {name: round(times[name] / PROFILED / 1000, 3) for name in most},
     }
 
 

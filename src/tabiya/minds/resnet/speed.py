@@ -59,8 +59,39 @@ def measure(run: Run, rounds: int = 3) -> dict[str, Any]:
         "synthetic_per_second": [round(rate) for rate in rates["synthetic"]],
         "share": middle["fed"] / middle["synthetic"],
         "gpu_use_percent": watch.mean(),
+        "parts_ms": _parts(run, feed),
         "operators": operators(fed, run.device),
     }
+
+
+def _parts(run: Run, feed: Feed) -> dict[str, float]:
+    """Milliseconds of a step that only takes its rows, of one that goes on to the losses, and so forth."""
+    draws = feed.draw(0)
+
+    def rows(given: list[Tensor]) -> dict[str, Tensor]:
+        return {str(number): part.packed for number, part in enumerate(feed.take(given))}
+
+    def forward(given: list[Tensor]) -> dict[str, Tensor]:
+        return run.looked(feed.take(given))[0]
+
+    def backward(given: list[Tensor]) -> dict[str, Tensor]:
+        run.optimizer.zero_grad(set_to_none=True)
+        torch.autograd.backward(forward(given)["loss"])
+        return {}
+
+    def whole(given: list[Tensor]) -> dict[str, Tensor]:
+        return run.one_step(feed.take(given))
+
+    found = {}
+    for name, body in (("rows", rows), ("forward", forward), ("backward", backward), ("whole", whole)):
+        stepper = Stepper(body, capture=run.captures)
+
+        def once(stepper: Stepper = stepper) -> None:
+            stepper(draws)
+
+        positions_per_second(once, WARM_STEPS, 1, run.device)
+        found[name] = round(1000 / positions_per_second(once, STEPS[run.device.type] // 5, 1, run.device), 2)
+    return found
 
 
 def _feed(run: Run) -> Feed:
@@ -76,7 +107,7 @@ def _feed(run: Run) -> Feed:
 
 def _synthetic(run: Run) -> Callable[[], None]:
     shape, batch = run.config.shape, run.config.batch
-    network = run.new_network()
+    network = run.learning_network()
     learning = torch.compile(network.learning) if run.config.compile else network.learning
     optimizer = run.new_optimizer(network)
     planes = torch.rand(batch, shape.planes, 8, 8, device=run.device)

@@ -259,18 +259,22 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
 
     def one_step(self, parts: list[Table]) -> dict[str, Tensor]:
         """Forward, backward, optimizer and average, for one batch; its losses."""
+        figures, outputs, packed, mirror = self.looked(parts)
+        if self.teacher is not None and self.step < self.config.taught_steps:
+            figures |= self._opinions(outputs, parts, packed, mirror)
+            figures["loss"] = figures["loss"] + self.config.loss.opinion * figures["opinion"]
+        self.descend(figures["loss"], self.config.clip)
+        return {name: value.detach() for name, value in figures.items()}
+
+    def looked(self, parts: list[Table]) -> tuple[dict[str, Tensor], Outputs, Tensor, Tensor | None]:
+        """The losses of one batch, what the network said of it, and what it was shown."""
         self.network.train()
         packed = torch.cat([part.packed for part in parts])
         mirrors = [part.mirror for part in parts if part.mirror is not None]
         mirror = torch.cat(mirrors) if mirrors else None
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.bf16):
             outputs = self.reader(packed, mirror)
-        figures = losses(outputs, parts, self.config.loss, self.network.places)
-        if self.teacher is not None and self.step < self.config.taught_steps:
-            figures |= self._opinions(outputs, parts, packed, mirror)
-            figures["loss"] = figures["loss"] + self.config.loss.opinion * figures["opinion"]
-        self.descend(figures["loss"], self.config.clip)
-        return {name: value.detach() for name, value in figures.items()}
+        return losses(outputs, parts, self.config.loss, self.network.places), outputs, packed, mirror
 
     def _opinions(
         self, outputs: Outputs, parts: list[Table], packed: Tensor, mirror: Tensor | None
