@@ -1,0 +1,90 @@
+#!/bin/sh
+# A training run of the ResNet on a machine that reaches no network, from the archives of `pack.sh`. Every call returns, and
+# none but the last two waits: what was begun goes on by itself, so that calls may be short and lines may break.
+#
+#   train.sh take ARCHIVE …        unpack archives that have arrived
+#   train.sh begin CONFIG MINUTES  extract, let teachers fill folders for the first MINUTES, train
+#   train.sh wait SECONDS          show how it goes until it ends, so many seconds at most
+#   train.sh end OUT               export, eight bits, games against the shipped network and float32, to the folder OUT
+#
+# Everything lies in $OFFLINE (offline-run in the home folder). TEACHERS (14) engines work beside the run; SAMPLE (0.1) of the
+# games' positions are learned from as they were played.
+set -eu
+at=${OFFLINE:-$HOME/offline-run}
+mkdir -p "$at"
+at=$(cd "$at" && pwd)
+export PYTHONPATH="$at/program/src:$at/program/site"
+tabiya="${PYTHON:-python3} -m tabiya"
+
+take() {
+  for archive in "$@"; do
+    tar xf "$archive" -C "$at"
+  done
+  ls "$at"
+}
+
+begin() {
+  config=$(basename "$1") minutes=$2
+  cp "$1" "$at/$config"
+  cd "$at"
+  mkdir -p data
+  extract="$tabiya data extract $(echo more/games/*) --dedup --from-ply 6 --puzzles data/lichess.csv.zst"
+  $extract --sample 0.5 --out data/all &
+  $extract --sample "${SAMPLE:-0.1}" --seed 5 --out data/games &
+  wait
+  for lines in lines*; do
+    if [ -d "$lines" ]; then mv "$lines" data/; fi
+  done
+  each=$((${TEACHERS:-14} / 2))
+  choose="$tabiya data choose data/all --teacher $at/program/stockfish --nodes 1500 --positions 20000000 --line 4
+    --puzzles data/lichess.csv.zst --workers $each"
+  if [ "$each" -gt 0 ]; then
+    chmod +x program/stockfish
+    setsid nice -n 19 timeout "$((minutes * 60))" $choose --wander 0.25 --seed 202 --out data/lines-2 >lines-2.log 2>&1 &
+    setsid nice -n 19 timeout "$((minutes * 60))" $choose --wander 0.25 --men 8-28 --seed 303 --out data/lines-3 >lines-3.log 2>&1 &
+  fi
+  if grep -q '^start_from = "data/start.safetensors"' "$config"; then
+    $tabiya export checkpoint resnet --out data/start.safetensors --normalised-by data/games
+  fi
+  setsid $tabiya train "$config" --out runs/offline >train.log 2>&1 &
+  echo $! >train.pid
+}
+
+wait_for() {
+  cd "$at"
+  until=$(($(date +%s) + $1))
+  while [ "$(date +%s)" -lt "$until" ] && kill -0 "$(cat train.pid)" 2>/dev/null; do
+    sleep 2
+  done
+  tail -n 6 train.log
+  kill -0 "$(cat train.pid)" 2>/dev/null || echo 'the run has ended'
+}
+
+end() {
+  mkdir -p "$1"
+  out=$(cd "$1" && pwd)
+  cd "$at"
+  network=$(ls runs/offline/*.onnx | tail -n 1)
+  $tabiya export int8 "$network" --weights-only --out runs/int8.onnx
+  cp runs/int8.onnx runs/int8.json runs/offline/log.jsonl "$out"
+  gzip -c "$network" >"$out/float.onnx.gz"
+  duel() {
+    $tabiya export duel runs/int8.onnx "$1" --games "$2" --seed "$3" --out "runs/against-$4" --at-once 2000 \
+      --book data/noob_3moves.epd.zst --device "${DEVICE:-cuda}" >"$4.log" 2>&1
+  }
+  duel resnet "${GAMES:-1000}" 30 shipped &
+  duel "$network" "$((4 * ${GAMES:-1000}))" 31 float &
+  wait
+  for pair in shipped float; do
+    tail -n 5 "$pair.log"
+    cp "runs/against-$pair/duel.json" "$out/duel-$pair.json"
+  done
+}
+
+case "${1:-}" in
+  take) shift; take "$@" ;;
+  begin) begin "$2" "$3" ;;
+  wait) wait_for "$2" ;;
+  end) end "$2" ;;
+  *) echo 'usage: train.sh take ARCHIVE … | begin CONFIG MINUTES | wait SECONDS | end OUT' >&2; exit 2 ;;
+esac
