@@ -182,7 +182,9 @@ def assembled(device: str) -> Iterator[Team]:
     dist.init_process_group(backend, timeout=PATIENCE)
     with _as(Team(dist.get_rank(), dist.get_world_size())) as joined:
         yield joined
-    # Not after an error: the others would be waited for, and torchrun ends them.
+    # Not after an error: the others would be waited for, and torchrun ends them. All leave together: one that
+    # had left while the first still validated was seen to abort at its end.
+    dist.barrier()
     dist.destroy_process_group()
 
 

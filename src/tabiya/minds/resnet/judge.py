@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tabiya.learn.planes import planes_of
+from tabiya.minds.resnet.compiled import compiled
 from tabiya.minds.resnet.loss import expected_value
 from tabiya.minds.resnet.network import ResNet
 from tabiya.minds.resnet.saved import saved_network
@@ -41,7 +42,9 @@ class Judge:
         policy: Callable[[Tensor], Tensor] = self._policy
         everything: Callable[[Tensor], Tensor] = self._everything
         if compile and self._gpu:
-            value, policy, everything = map(torch.compile, (value, policy, everything))
+            value, policy, everything = (
+                compiled(each, network.shape) for each in (value, policy, everything)
+            )
         self._ask_value, self._ask_policy, self._ask_everything = value, policy, everything
         self._turn = threading.Lock()
 

@@ -21,6 +21,7 @@ from torch import Tensor
 from tabiya.learn.feed import Feed
 from tabiya.learn.speed import operators, positions_per_second
 from tabiya.learn.stepper import Stepper
+from tabiya.minds.resnet.compiled import compiled
 from tabiya.minds.resnet.training import Run
 
 WARM_STEPS = 8
@@ -108,7 +109,7 @@ def _feed(run: Run) -> Feed:
 def _synthetic(run: Run) -> Callable[[], None]:
     shape, batch = run.config.shape, run.config.batch
     network = run.learning_network()
-    learning = torch.compile(network.learning) if run.config.compile else network.learning
+    learning = compiled(network.learning, shape) if run.config.compile else network.learning
     optimizer = run.new_optimizer(network)
     planes = torch.rand(batch, shape.planes, 8, 8, device=run.device)
     planes = planes.contiguous(memory_format=torch.channels_last)

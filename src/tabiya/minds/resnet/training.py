@@ -35,6 +35,7 @@ from tabiya.learn.log import RunLog
 from tabiya.learn.planes import planes_of
 from tabiya.learn.run import RunSettings, TrainingRun, carried_out, deadline_after, optimizer_for
 from tabiya.learn.stepper import Stepper
+from tabiya.minds.resnet.compiled import compiled
 from tabiya.minds.resnet.growth import grown
 from tabiya.minds.resnet.judge import Judge
 from tabiya.minds.resnet.loss import LossWeights, Outputs, losses
@@ -119,7 +120,7 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
         self.judge: Judge | None = None
 
     def _compiled(self, reader: _Reader) -> nn.Module:
-        return torch.compile(reader) if self.config.compile else reader  # type: ignore[return-value]
+        return compiled(reader, reader.network.shape) if self.config.compile else reader
 
     def new_network(self) -> ResNet:
         """A network of the run's shape with fresh weights."""
