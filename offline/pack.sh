@@ -13,27 +13,28 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 tabiya=$here/.venv/bin/tabiya
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$out" "$work/program/site" "$work/data/games" "$work/more/games"
+mkdir -p "$out" "$work/program/site" "$work/data" "$work/more/games"
+export XZ_OPT='-3 -T0'
 
 cd "$here"
 tar c --exclude=__pycache__ --exclude=assets/transformer src configs offline | tar x -C "$work/program"
-"$here/.venv/bin/pip" install --quiet --no-deps --target "$work/program/site" chess
-"$here/.venv/bin/pip" install --quiet --no-deps --target "$work/program/site" --only-binary=:all: \
-  --python-version "${PYTHON:-3.12}" zstandard
+bring() { "$here/.venv/bin/pip" install --quiet --no-deps -c requirements/run.txt --target "$work/program/site" "$@"; }
+bring chess
+bring --only-binary=:all: --python-version "${PYTHON:-3.12}" zstandard
 rm -rf "$work"/program/site/zstandard/_cffi*
 cp "${TEACHER:-/usr/games/stockfish}" "$work/program/stockfish"
-XZ_OPT='-3 -T0' tar cJf "$out/1-program.tar.xz" -C "$work" program
+tar cJf "$out/1-program.tar.xz" -C "$work" program
 
 "$tabiya" data join "$data"/qlabels/* --puzzles "$data"/puzzles/lichess.csv.zst --out "$work/data/labels.moves"
 cp "$data"/puzzles/lichess.csv.zst "$data"/books/noob_3moves.epd.zst "$work/data"
-XZ_OPT='-3 -T0' tar cJf "$out/2-data.tar.xz" -C "$work" data
+tar cJf "$out/2-data.tar.xz" -C "$work" data
 
 cp "$data"/games/elite-0[01].pgn.zst "$data"/games/master-0[01].pgn.zst "$work/more/games"
 tar cf "$out/3-more.tar" -C "$work" more
 
 number=4
 for lines in "$@"; do
-  XZ_OPT='-3 -T0' tar cJf "$out/$number-lines.tar.xz" -C "$(dirname "$lines")" "$(basename "$lines")"
+  tar cJf "$out/$number-lines.tar.xz" -C "$(dirname "$lines")" "$(basename "$lines")"
   number=$((number + 1))
 done
 ls -l "$out"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A training run of the ResNet on a machine that reaches no network, from the archives of `pack.sh`. Every call returns, and
-# none but the last two waits: what was begun goes on by itself, so that calls may be short and lines may break.
+# A training run of the ResNet on a machine that reaches no network, from the archives of `pack.sh`. The teachers and the
+# run go on by themselves once they are begun, so that calls may be short and lines may break.
 #
 #   train.sh take ARCHIVE …        unpack archives that have arrived
 #   train.sh begin CONFIG MINUTES  extract, let teachers fill folders for the first MINUTES, train
@@ -28,10 +28,11 @@ begin() {
   cp "$1" "$at/$config"
   cd "$at"
   mkdir -p data
-  extract="$tabiya data extract $(echo more/games/*) --dedup --from-ply 6 --puzzles data/lichess.csv.zst"
+  extract="$tabiya data extract more/games/* --dedup --from-ply 6 --puzzles data/lichess.csv.zst"
   $extract --sample 0.5 --out data/all &
-  $extract --sample "${SAMPLE:-0.1}" --seed 5 --out data/games &
-  wait
+  all=$!
+  $extract --sample "${SAMPLE:-0.1}" --seed 5 --out data/games
+  wait "$all"
   for lines in lines*; do
     if [ -d "$lines" ]; then mv "$lines" data/; fi
   done

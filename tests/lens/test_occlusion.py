@@ -39,6 +39,7 @@ def test_every_row_of_a_transformer_is_weighed(transformer):
 
 def test_the_map_has_rank_one_first(resnet):
     found = occlude(look_into(resnet, Board(MATE)))
+    assert found.map().flatten().tolist() == [found.parts[square].weight for square in SQUARES]
     rank, file = divmod(SQUARES.index("c4"), 8)
     assert found.map()[rank, file] == found.parts["c4"].weight > 0.5
     assert found.map()[7 - rank, file] == found.parts["c5"].weight != found.parts["c4"].weight

@@ -16,26 +16,29 @@ NAMED = 40
 
 def operators(step: Callable[[], None], device: torch.device) -> dict[str, object]:
     """What a step's time goes to, by operator or a GPU's kernel, and for what share of it any was at work."""
+    times, took = profiled(step, PROFILED, device)
+    return {
+        "step_ms": round(took, 2),
+        "at_work": round(sum(times.values()) / took, 3),
+        "ms": {name: round(times[name], 3) for name in list(times)[:NAMED]},
+    }
+
+
+def profiled(step: Callable[[], None], steps: int, device: torch.device) -> tuple[dict[str, float], float]:
+    """Milliseconds of a step in each operator, or a GPU's kernel, longest first; and of the step itself."""
     gpu = device.type == "cuda"
-    kinds = [ProfilerActivity.CUDA if gpu else ProfilerActivity.CPU]
     _settle(device)
-    with profile(activities=kinds) as watched:
+    with profile(activities=[ProfilerActivity.CUDA if gpu else ProfilerActivity.CPU]) as watched:
         began = time.perf_counter()
-        for _ in range(PROFILED):
+        for _ in range(steps):
             step()
         _settle(device)
-        took = (time.perf_counter() - began) * 1e6
+        took = time.perf_counter() - began
     times = {
-        row.key: row.self_device_time_total if gpu else row.self_cpu_time_total
+        row.key: (row.self_device_time_total if gpu else row.self_cpu_time_total) / steps / 1000
         for row in watched.key_averages()
     }
-    total = sum(times.values())
-    most = sorted(times, key=lambda name: times[name], reverse=True)[:NAMED]
-    return {
-        "step_ms": round(took / PROFILED / 1000, 2),
-        "at_work": round(total / took, 3),
-        "ms": {name: round(times[name] / PROFILED / 1000, 3) for name in most},
-    }
+    return dict(sorted(times.items(), key=lambda each: -each[1])), took * 1000 / steps
 
 
 def positions_per_second(step: Callable[[], None], steps: int, positions: int, device: torch.device) -> float:

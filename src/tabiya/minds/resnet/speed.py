@@ -20,7 +20,7 @@ from torch import Tensor
 
 from tabiya.learn.feed import Feed
 from tabiya.learn.speed import operators, positions_per_second
-from tabiya.learn.stepper import Stepper
+from tabiya.learn.stepper import Body, Stepper
 from tabiya.minds.resnet.compiled import compiled
 from tabiya.minds.resnet.training import Run
 
@@ -60,13 +60,13 @@ def measure(run: Run, rounds: int = 3) -> dict[str, Any]:
         "synthetic_per_second": [round(rate) for rate in rates["synthetic"]],
         "share": middle["fed"] / middle["synthetic"],
         "gpu_use_percent": watch.mean(),
-        "parts_ms": _parts(run, feed),
+        "parts_ms": {**_parts(run, feed), "whole": round(1000 * batch / middle["fed"], 2)},
         "operators": operators(fed, run.device),
     }
 
 
 def _parts(run: Run, feed: Feed) -> dict[str, float]:
-    """Milliseconds of a step that only takes its rows, of one that goes on to the losses, and so forth."""
+    """Milliseconds of a step that only takes its rows, that goes on to the losses, and to the gradients."""
     draws = feed.draw(0)
 
     def rows(given: list[Tensor]) -> dict[str, Tensor]:
@@ -80,19 +80,16 @@ def _parts(run: Run, feed: Feed) -> dict[str, float]:
         torch.autograd.backward(forward(given)["loss"])
         return {}
 
-    def whole(given: list[Tensor]) -> dict[str, Tensor]:
-        return run.one_step(feed.take(given))
-
-    found = {}
-    for name, body in (("rows", rows), ("forward", forward), ("backward", backward), ("whole", whole)):
+    def taken(body: Body) -> float:
         stepper = Stepper(body, capture=run.captures)
 
-        def once(stepper: Stepper = stepper) -> None:
+        def once() -> None:
             stepper(draws)
 
         positions_per_second(once, WARM_STEPS, 1, run.device)
-        found[name] = round(1000 / positions_per_second(once, STEPS[run.device.type] // 5, 1, run.device), 2)
-    return found
+        return round(1000 / positions_per_second(once, STEPS[run.device.type] // 5, 1, run.device), 2)
+
+    return {"rows": taken(rows), "forward": taken(forward), "backward": taken(backward)}
 
 
 def _feed(run: Run) -> Feed:

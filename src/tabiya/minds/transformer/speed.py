@@ -26,7 +26,7 @@ from torch import Tensor
 
 from tabiya.errors import UserError
 from tabiya.learn.config import load_config
-from tabiya.learn.speed import positions_per_second
+from tabiya.learn.speed import positions_per_second, profiled
 from tabiya.learn.stepper import Stepper
 from tabiya.minds.transformer.attention import Way
 from tabiya.minds.transformer.network import parameter_count
@@ -91,19 +91,11 @@ def by_kernel(run: Run, steps: int = 5, most: int = 24) -> list[dict[str, Any]]:
     """What a synthetic step spends its time on: the device's kernels, on a CPU torch's operators."""
     loop = synthetic(run)
     positions_per_second(loop, WARM_STEPS, run.config.batch, run.device)
-    gpu = run.device.type == "cuda"
-    activity = torch.profiler.ProfilerActivity.CUDA if gpu else torch.profiler.ProfilerActivity.CPU
-    with torch.profiler.profile(activities=[activity]) as profile:
-        positions_per_second(loop, steps, run.config.batch, run.device)
-    spent = {
-        each.key: each.self_device_time_total if gpu else each.self_cpu_time_total
-        for each in profile.key_averages()
-    }
+    spent, _ = profiled(loop, steps, run.device)
     total = sum(spent.values())
-    longest = sorted(spent, key=lambda name: -spent[name])[:most]
     return [
-        {"kernel": name, "ms": round(spent[name] / steps / 1000, 3), "share": round(spent[name] / total, 4)}
-        for name in longest
+        {"kernel": name, "ms": round(ms, 3), "share": round(ms / total, 4)}
+        for name, ms in list(spent.items())[:most]
     ]
 
 
