@@ -16,9 +16,10 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$out" "$work/program/site" "$work/data" "$work/more/games"
 export XZ_OPT='-3 -T0'
 
-cd "$here"
-tar c --exclude=__pycache__ --exclude=assets/transformer src configs offline | tar x -C "$work/program"
-bring() { "$here/.venv/bin/pip" install --quiet --no-deps -c requirements/run.txt --target "$work/program/site" "$@"; }
+tar c -C "$here" --exclude=__pycache__ --exclude=assets/transformer src configs offline | tar x -C "$work/program"
+bring() {
+  "$here/.venv/bin/pip" install --quiet --no-deps -c "$here/requirements/run.txt" --target "$work/program/site" "$@"
+}
 bring chess
 bring --only-binary=:all: --python-version "${PYTHON:-3.12}" zstandard
 rm -rf "$work"/program/site/zstandard/_cffi*
