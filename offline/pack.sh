@@ -2,10 +2,11 @@
 # Packs what a training run of the ResNet needs on a machine that reaches no network: this program with the packages
 # that such a machine lacks, a teacher, games, labels, puzzles and a book, as archives that can be carried one by one.
 #
-#   offline/pack.sh DATA OUT [LINES …]
+#   offline/pack.sh DATA OUT [LINES | LABELS.moves …]
 #
-# DATA has games, puzzles, qlabels and books as `tabiya data` reads them; LINES are folders of `tabiya data choose` made
-# here already. PYTHON (3.12) is the other machine's version; it has torch, onnx, onnxruntime, safetensors and rich.
+# DATA has games, puzzles, qlabels and books as `tabiya data` reads them; LINES are folders of `tabiya data choose` and
+# LABELS files of `tabiya data label --all-moves` made here already; each gets an archive of its own, and lies over there as
+# data/LINES and data/LABELS.moves. PYTHON (3.12) is the other machine's version; it has torch, onnx, onnxruntime, safetensors and rich.
 set -eu
 data=$1 out=$2
 shift 2
@@ -34,8 +35,15 @@ cp "$data"/games/elite-0[01].pgn.zst "$data"/games/master-0[01].pgn.zst "$work/m
 tar cf "$out/3-more.tar" -C "$work" more
 
 number=4
-for lines in "$@"; do
-  tar cJf "$out/$number-lines.tar.xz" -C "$(dirname "$lines")" "$(basename "$lines")"
+for made in "$@"; do
+  name=$(basename "$made")
+  if [ -d "$made" ]; then
+    tar cJf "$out/$number-lines.tar.xz" -C "$(dirname "$made")" "$name"
+  else
+    mkdir -p "$work/$number/data"
+    "$tabiya" data join "$made" --puzzles "$data/puzzles/lichess.csv.zst" --out "$work/$number/data/$name"
+    tar cJf "$out/$number-labels.tar.xz" -C "$work/$number" data
+  fi
   number=$((number + 1))
 done
 ls -l "$out"

@@ -5,10 +5,11 @@
 #   train.sh take ARCHIVE …        unpack archives that have arrived
 #   train.sh begin CONFIG MINUTES  extract, let teachers fill folders for the first MINUTES, train
 #   train.sh wait SECONDS          show how it goes until it ends, so many seconds at most
-#   train.sh end OUT               export, eight bits, games against the shipped network and float32, to the folder OUT
+#   train.sh end OUT               the network, in float32 and in eight bits, and the run's log, to the folder OUT
 #
 # Everything lies in $OFFLINE (offline-run in the home folder). TEACHERS (14) engines work beside the run; SAMPLE (0.1) of the
-# games' positions are learned from as they were played.
+# games' positions are learned from as they were played. GAMES (0): at the end the network of eight bits plays so many games
+# against the shipped one, and four times as many against its own float32; another machine can do that as well, and later.
 set -eu
 at=${OFFLINE:-$HOME/offline-run}
 mkdir -p "$at"
@@ -29,10 +30,7 @@ begin() {
   cd "$at"
   mkdir -p data
   extract="$tabiya data extract more/games/* --dedup --from-ply 6 --puzzles data/lichess.csv.zst"
-  $extract --sample 0.5 --out data/all &
-  all=$!
   $extract --sample "${SAMPLE:-0.1}" --seed 5 --out data/games
-  wait "$all"
   for lines in lines*; do
     if [ -d "$lines" ]; then mv "$lines" data/; fi
   done
@@ -41,6 +39,7 @@ begin() {
     --puzzles data/lichess.csv.zst --workers $each"
   if [ "$each" -gt 0 ]; then
     chmod +x program/stockfish
+    $extract --sample 0.5 --out data/all
     setsid nice -n 19 timeout "$((minutes * 60))" $choose --wander 0.25 --seed 202 --out data/lines-2 >lines-2.log 2>&1 &
     setsid nice -n 19 timeout "$((minutes * 60))" $choose --wander 0.25 --men 8-28 --seed 303 --out data/lines-3 >lines-3.log 2>&1 &
   fi
@@ -65,20 +64,25 @@ end() {
   mkdir -p "$1"
   out=$(cd "$1" && pwd)
   cd "$at"
-  network=$(ls runs/offline/*.onnx | tail -n 1)
-  $tabiya export int8 "$network" --weights-only --out runs/int8.onnx
-  cp runs/int8.onnx runs/int8.json runs/offline/log.jsonl "$out"
-  gzip -c "$network" >"$out/float.onnx.gz"
+  $tabiya export onnx runs/offline --out runs/float.onnx
+  $tabiya export int8 runs/float.onnx --weights-only --out runs/int8.onnx
+  cp runs/int8.onnx runs/int8.json runs/float.json runs/offline/log.jsonl "$out"
+  # In parts that pass where files of 16 MiB do: `cat float.onnx.gz.* | gunzip` makes it one again.
+  gzip -c runs/float.onnx | split -b 15m -d -a 1 - "$out/float.onnx.gz."
+  if [ "${GAMES:-0}" -gt 0 ]; then play "$out"; fi
+}
+
+play() {
   duel() {
     $tabiya export duel runs/int8.onnx "$1" --games "$2" --seed "$3" --out "runs/against-$4" --at-once 2000 \
       --book data/noob_3moves.epd.zst --device "${DEVICE:-cuda}" >"$4.log" 2>&1
   }
-  duel resnet "${GAMES:-1000}" 30 shipped &
-  duel "$network" "$((4 * ${GAMES:-1000}))" 31 float &
+  duel resnet "$GAMES" 30 shipped &
+  duel runs/float.onnx "$((4 * GAMES))" 31 float &
   wait
   for pair in shipped float; do
     tail -n 5 "$pair.log"
-    cp "runs/against-$pair/duel.json" "$out/duel-$pair.json"
+    cp "runs/against-$pair/duel.json" "$1/duel-$pair.json"
   done
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -98,7 +99,10 @@ def test_a_run_goes_from_games_to_networks_that_have_played(call: Call, machine:
     for pair, games in (("shipped", 2), ("float", 8)):
         assert json.loads((tmp_path / "out" / f"duel-{pair}.json").read_text())["match"]["games"] == games
     made = {path.name for path in (tmp_path / "out").iterdir()}
-    assert made >= {"int8.onnx", "int8.json", "float.onnx.gz", "log.jsonl"}
+    assert made >= {"int8.onnx", "int8.json", "float.json", "float.onnx.gz.0", "log.jsonl"}
+    parts = sorted((tmp_path / "out").glob("float.onnx.gz.*"))
+    whole = gzip.decompress(b"".join(path.read_bytes() for path in parts))
+    assert whole == (machine / "runs" / "float.onnx").read_bytes()
 
 
 def test_an_archive_is_unpacked_where_the_run_is(call: Call, machine: Path, tmp_path: Path):
