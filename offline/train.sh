@@ -29,19 +29,25 @@ begin() {
   cp "$1" "$at/$config"
   cd "$at"
   mkdir -p data
-  extract="$tabiya data extract more/games/* --dedup --from-ply 6 --puzzles data/lichess.csv.zst"
-  $extract --sample "${SAMPLE:-0.1}" --seed 5 --out data/games
+  extract="$tabiya data extract --dedup --from-ply 6 --puzzles data/lichess.csv.zst"
+  $extract --sample "${SAMPLE:-0.1}" --seed 5 --out data/games more/games/*
   for lines in lines*; do
     if [ -d "$lines" ]; then mv "$lines" data/; fi
   done
   each=$((${TEACHERS:-14} / 2))
-  choose="$tabiya data choose data/all --teacher $at/program/stockfish --nodes 1500 --positions 20000000 --line 4
+  choose="--teacher $at/program/stockfish --nodes 1500 --positions 20000000 --line 4 --wander 0.25
     --puzzles data/lichess.csv.zst --workers $each"
   if [ "$each" -gt 0 ]; then
     chmod +x program/stockfish
-    $extract --sample 0.5 --out data/all
-    setsid nice -n 19 timeout "$((minutes * 60))" $choose --wander 0.25 --seed 202 --out data/lines-2 >lines-2.log 2>&1 &
-    setsid nice -n 19 timeout "$((minutes * 60))" $choose --wander 0.25 --men 8-28 --seed 303 --out data/lines-3 >lines-3.log 2>&1 &
+    # Each folder from games of its own, or they would hold the same positions.
+    number=2
+    for men in 2-32 8-28; do
+      games=$(ls more/games/* | awk "NR % 2 == $number % 2")
+      $extract --sample 0.5 --out "data/from-$number" $games
+      setsid nice -n 19 timeout "$((minutes * 60))" $tabiya data choose "data/from-$number" $choose --men "$men" \
+        --seed "${number}02" --out "data/lines-$number" >"lines-$number.log" 2>&1 &
+      number=$((number + 1))
+    done
   fi
   if grep -q '^start_from = "data/start.safetensors"' "$config"; then
     $tabiya export checkpoint resnet --out data/start.safetensors --normalised-by data/games

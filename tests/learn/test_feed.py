@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from tabiya import _core  # noqa: E402
 from tabiya.board.planes import encode  # noqa: E402
 from tabiya.data.extract import extract  # noqa: E402
-from tabiya.data.labels import write_move_labels  # noqa: E402
+from tabiya.data.labels import held_out, write_move_labels  # noqa: E402
 from tabiya.data.scale import win_probability  # noqa: E402
 from tabiya.data.worth import worth  # noqa: E402
 from tabiya.learn.feed import Feed, Source, Table, load  # noqa: E402
@@ -81,6 +81,20 @@ def test_labels_give_each_legal_move_its_worth_and_successors_the_other_side_s(t
     after = load(Source(kind="successors", path=str(path), share=1.0), "train", CPU)
     first = scores[offsets[kept[0]] : offsets[kept[0] + 1]].astype(float)
     assert np.allclose(after.value[: len(first)].float().numpy(), 1 - worth(first), atol=1e-3)
+
+
+def test_what_a_label_leads_to_is_not_learned_where_it_is_held_out_itself(tmp_path: Path, positions):
+    offsets, after, _ = _core.successors(positions)
+    path = tmp_path / "l.moves"
+    write_move_labels(path, (positions, offsets, np.zeros(offsets[-1], np.int16)))
+    parent = np.repeat(held_out(positions), np.diff(offsets))
+    train, validation = (
+        load(Source(kind="successors", path=str(path), share=1.0), split, CPU)
+        for split in ("train", "validation")
+    )
+    assert (held_out(after) & ~parent).any()
+    assert np.array_equal(train.packed.numpy(), after[~parent & ~held_out(after)])
+    assert np.array_equal(validation.packed.numpy(), after[parent])
 
 
 def test_a_step_s_batch_is_the_same_again_and_another_step_s_is_not(tmp_path: Path, positions):

@@ -332,11 +332,29 @@ fn score_in(line: &str) -> Option<(Score, bool)> {
     }
 }
 
-/// The last exact score of an answer, or the last bound if there is none.
+/// What an answer comes to: the last score given to its own move.
+///
+/// A search that was stopped within an iteration ends with a bound, because the score was on its way to somewhere
+/// else than before. The truth lies nearer to the bound: three quarters of it and a quarter of the last exact score
+/// have a third less squared error than the exact score alone (docs/labels.md).
 fn final_score(answer: &[String]) -> Option<Score> {
-    let scores =
-        || answer.iter().rev().filter(|line| line.starts_with("info")).filter_map(|line| score_in(line));
-    scores().find(|(_, bound)| !bound).or_else(|| scores().next()).map(|(score, _)| score)
+    let own = played_move(answer);
+    let told = || answer.iter().rev().filter(|line| line.starts_with("info"));
+    let of_own_move = || told().filter(|line| own.is_some() && begun_with(line) == own);
+    let (score, bound) =
+        of_own_move().find_map(|line| score_in(line)).or_else(|| told().find_map(|line| score_in(line)))?;
+    let exact = told().filter_map(|line| score_in(line)).find(|(_, bound)| !bound);
+    match (score, exact) {
+        (Score::Centipawns(limit), Some((Score::Centipawns(exact), _))) if bound => {
+            Some(Score::Centipawns((3 * limit + exact) / 4))
+        }
+        _ => Some(score),
+    }
+}
+
+/// The move with which an info line's variation begins.
+fn begun_with(line: &str) -> Option<&str> {
+    line.split_ascii_whitespace().skip_while(|word| *word != "pv").nth(1)
 }
 
 /// The move that ends an answer.
@@ -359,11 +377,8 @@ fn expected_line(answer: &[String]) -> Vec<&str> {
 
 /// The last score given to a line that starts with `move_text`.
 fn score_of(answer: &[String], move_text: &str) -> Option<Score> {
-    let of_move = |line: &&String| {
-        let mut words = line.split_ascii_whitespace().skip_while(|word| *word != "pv");
-        words.next().is_some() && words.next() == Some(move_text)
-    };
-    answer.iter().rev().filter(of_move).find_map(|line| score_in(line)).map(|(score, _)| score)
+    let mut of_move = answer.iter().rev().filter(|line| begun_with(line) == Some(move_text));
+    of_move.find_map(|line| score_in(line)).map(|(score, _)| score)
 }
 
 #[cfg(test)]
@@ -375,10 +390,29 @@ mod tests {
     }
 
     #[test]
-    fn an_exact_score_is_preferred_to_a_later_bound() {
-        let lines =
-            answer(&["info depth 5 score cp 31 pv e2e4", "info depth 6 score cp 90 lowerbound pv e2e4"]);
-        assert_eq!(final_score(&lines), Some(Score::Centipawns(31)));
+    fn a_bound_weighs_three_times_what_was_exact_before_it() {
+        let mut told = vec![
+            "info depth 5 score cp 31 pv e2e4",
+            "info depth 6 score cp 91 lowerbound pv e2e4",
+            "bestmove e2e4 ponder e7e5",
+        ];
+        assert_eq!(final_score(&answer(&told)), Some(Score::Centipawns(76)));
+        told.insert(2, "info depth 7 score mate 3 lowerbound pv e2e4");
+        assert_eq!(final_score(&answer(&told)), Some(Score::Mate(3)));
+    }
+
+    #[test]
+    fn a_score_is_that_of_the_move_played() {
+        let lines = answer(&[
+            "info depth 5 score cp 31 pv e2e4",
+            "info depth 6 score cp 40 pv d2d4",
+            "info depth 7 score cp 12 pv e2e4",
+            "info depth 7 currmove d2d4 currmovenumber 2",
+            "bestmove d2d4",
+        ]);
+        assert_eq!(final_score(&lines), Some(Score::Centipawns(40)));
+        let unsaid = answer(&["info depth 5 score cp 31", "bestmove d2d4"]);
+        assert_eq!(final_score(&unsaid), Some(Score::Centipawns(31)));
     }
 
     #[test]

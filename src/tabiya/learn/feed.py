@@ -165,7 +165,10 @@ def _table(kind: str, chunks: Iterable[Chunk], device: torch.device) -> Table:
 
 
 def _thinned(chunk: Chunk, fraction: float, number: int) -> Chunk:
-    kept = np.random.default_rng(number).random(len(chunk["packed"])) < fraction
+    return _rows(chunk, np.random.default_rng(number).random(len(chunk["packed"])) < fraction)
+
+
+def _rows(chunk: Chunk, kept: NDArray[np.bool_]) -> Chunk:
     return {name: array[kept] for name, array in chunk.items()}
 
 
@@ -209,7 +212,9 @@ def _labels(path: Path, split: Split, threads: int, worth: Worth) -> Iterator[Ch
 
 
 def _successors(path: Path, split: Split, threads: int, worth: Worth) -> Iterator[Chunk]:
-    yield from _successors_of(_split_labels(path, split), threads, worth)
+    for chunk in _successors_of(_split_labels(path, split), threads, worth):
+        # Some lead to positions that are labelled themselves and held out.
+        yield chunk if split == "validation" else _rows(chunk, ~held_out(chunk["packed"]))
 
 
 def labels_table(labels: MoveLabels, device: torch.device, threads: int | None = None) -> Table:

@@ -95,8 +95,9 @@ class Ema:
     """An exponential moving average of a model's parameters and buffers.
 
     The decay warms up as min(decay, (1 + t) / (10 + t)), t being the updates so
-    far, so that the average forgets the random start soon. What is not floating
-    point (counters) is copied.
+    far, so that the average forgets its start soon: after t updates it spans some
+    t / 9 of them at most, and a decay of 0.9995 is reached after 18,000. What is
+    not floating point (counters) is copied.
     """
 
     def __init__(self, model: torch.nn.Module, decay: float = 0.999) -> None:

@@ -104,6 +104,14 @@ def test_what_was_played_in_a_game_is_no_teacher_s_move(judge: Judge):
     assert row.argmax() == slot(MATE_IN_ONE, "e1e8")
 
 
+def test_a_source_without_values_has_no_teacher_s_move(judge: Judge):
+    played = slot(MATE_IN_ONE, "e1e2")
+    bare = table(_core.pack_fens([MATE_IN_ONE]), [played], [0.1])
+    bare.value = None
+    row = leanings(judge, bare, ALL)[0].float().numpy()
+    assert np.allclose(row[: row.argmin()], leaning(judge, MATE_IN_ONE, ALL)[0][: row.argmin()], atol=0.02)
+
+
 def test_moves_not_looked_at_are_as_bad_as_the_worst_that_was(judge: Judge):
     few = Reconsidering(sources=("games",), steps=1, moves=2, least=0.0)
     row, log_p = leaning(judge, MATE_IN_ONE, few)

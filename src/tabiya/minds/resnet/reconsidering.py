@@ -63,15 +63,18 @@ class Reconsidering:
 
 def leanings(judge: Judge, table: Table, settings: Reconsidering, threads: int = 1) -> Tensor:
     """float16 [N, WIDTH]: softmax of a row are the chances of its legal moves that are to be learned."""
-    given = table.packed, table.legal, table.target, table.value, table.result
-    assert all(each is not None for each in given)
-    found = torch.empty(table.legal.shape, dtype=torch.float16, device=table.packed.device)  # type: ignore[union-attr]
+    assert table.legal is not None
+    assert table.target is not None
+    assert table.result is not None
+    value = table.value
+    if value is None:  # a source whose values are not to be used
+        value = torch.full_like(table.target, torch.nan, dtype=torch.float16)
+    given = table.packed, table.legal, table.target, value, table.result
+    found = torch.empty(table.legal.shape, dtype=torch.float16, device=table.packed.device)
 
     def one(start: int) -> None:
         rows = slice(start, start + CHUNK)
-        packed, legal, target, value, result = (
-            each[rows].cpu().numpy() for each in given if each is not None
-        )
+        packed, legal, target, value, result = (each[rows].cpu().numpy() for each in given)
         # Who played a game is no teacher: what a position with a result is worth is not its move's worth.
         taught = (target >= 0) & ~np.isnan(value) & (result < 0)
         leaning = _chunk(judge, packed, legal, np.where(taught, target, -1), value, settings, threads)
