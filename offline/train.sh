@@ -3,19 +3,22 @@
 # run go on by themselves once they are begun, so that calls may be short and lines may break.
 #
 #   train.sh take ARCHIVE …        unpack archives that have arrived
+#   train.sh own MINUTES           the shipped network plays itself, and teachers choose moves in what it got into for so long
 #   train.sh begin CONFIG MINUTES  extract, let teachers fill folders for the first MINUTES, train
 #   train.sh wait SECONDS          show how it goes until it ends, so many seconds at most
 #   train.sh end OUT               the network, in float32 and in eight bits, and the run's log, to the folder OUT
 #
-# Everything lies in $OFFLINE (offline-run in the home folder). TEACHERS (14) engines work beside the run; SAMPLE (0.1) of the
-# games' positions are learned from as they were played. GAMES (0): at the end the network of eight bits plays so many games
+# Everything lies in $OFFLINE (offline-run in the home folder). TEACHERS (14) engines work beside the run, or beside what comes before
+# it; OWN (16384) games are played by `own`; SAMPLE (0.1) of the games' positions are learned from as they were played. GAMES (0): at the end the network of eight bits plays so many games
 # against the shipped one, and four times as many against its own float32; another machine can do that as well, and later.
 set -eu
 at=${OFFLINE:-$HOME/offline-run}
 mkdir -p "$at"
 at=$(cd "$at" && pwd)
+mkdir -p "$at/data"
 export PYTHONPATH="$at/program/src:$at/program/site"
 tabiya="${PYTHON:-python3} -m tabiya"
+each=$((${TEACHERS:-14} / 2))
 
 take() {
   for archive in "$@"; do
@@ -24,28 +27,44 @@ take() {
   ls "$at"
 }
 
+# Half of the teachers, at work by themselves: `teach SOURCE MINUTES OUT OPTION …`.
+teach() {
+  source=$1 minutes=$2 out=$3
+  shift 3
+  chmod +x program/stockfish
+  setsid nice -n 19 timeout "$((minutes * 60))" $tabiya data choose "$source" --out "data/$out" --teacher "$at/program/stockfish" \
+    --nodes 1500 --positions 20000000 --line 4 --wander 0.25 --puzzles data/lichess.csv.zst --workers "$each" "$@" \
+    >"$out.log" 2>&1 &
+}
+
+own() {
+  cd "$at"
+  $tabiya export checkpoint resnet --out own.safetensors
+  $tabiya data selfplay own.safetensors --games "${OWN:-16384}" --openings data/noob_3moves.epd.zst --device "${DEVICE:-cuda}" --out own.fen
+  if [ "$each" -gt 0 ]; then
+    split -n r/2 -a 1 -d --additional-suffix=.fen own.fen own-
+    for part in 0 1; do
+      teach "own-$part.fen" "$1" "lines-own-$part" --seed "30$part"
+    done
+  fi
+}
+
 begin() {
   config=$(basename "$1") minutes=$2
   cp "$1" "$at/$config"
   cd "$at"
-  mkdir -p data
   extract="$tabiya data extract --dedup --from-ply 6 --puzzles data/lichess.csv.zst"
   $extract --sample "${SAMPLE:-0.1}" --seed 5 --out data/games more/games/*
   for lines in lines*; do
     if [ -d "$lines" ]; then mv "$lines" data/; fi
   done
-  each=$((${TEACHERS:-14} / 2))
-  choose="--teacher $at/program/stockfish --nodes 1500 --positions 20000000 --line 4 --wander 0.25
-    --puzzles data/lichess.csv.zst --workers $each"
-  if [ "$each" -gt 0 ]; then
-    chmod +x program/stockfish
+  if [ "$each" -gt 0 ] && [ "$minutes" -gt 0 ]; then
     # Each folder from games of its own, or they would hold the same positions.
     number=2
     for men in 2-32 8-28; do
       games=$(ls more/games/* | awk "NR % 2 == $number % 2")
       $extract --sample 0.5 --out "data/from-$number" $games
-      setsid nice -n 19 timeout "$((minutes * 60))" $tabiya data choose "data/from-$number" $choose --men "$men" \
-        --seed "${number}02" --out "data/lines-$number" >"lines-$number.log" 2>&1 &
+      teach "data/from-$number" "$minutes" "lines-$number" --men "$men" --seed "${number}02"
       number=$((number + 1))
     done
   fi
@@ -94,8 +113,9 @@ play() {
 
 case "${1:-}" in
   take) shift; take "$@" ;;
+  own) own "$2" ;;
   begin) begin "$2" "$3" ;;
   wait) wait_for "$2" ;;
   end) end "$2" ;;
-  *) echo 'usage: train.sh take ARCHIVE … | begin CONFIG MINUTES | wait SECONDS | end OUT' >&2; exit 2 ;;
+  *) echo 'usage: train.sh take ARCHIVE … | own MINUTES | begin CONFIG MINUTES | wait SECONDS | end OUT' >&2; exit 2 ;;
 esac

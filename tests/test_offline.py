@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,13 +73,13 @@ def call(machine: Path) -> Call:
         "GAMES": "2",
     }
 
-    def carried_out(*words: str) -> subprocess.CompletedProcess[str]:
+    def carried_out(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             ["sh", str(SCRIPT), *words],
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
-            env=os.environ | settings | {"SAMPLE": "1"},
+            env=os.environ | settings | {"SAMPLE": "1"} | more,
             timeout=300,
             check=False,
         )
@@ -103,6 +104,22 @@ def test_a_run_goes_from_games_to_networks_that_have_played(call: Call, machine:
     parts = sorted((tmp_path / "out").glob("float.onnx.gz.*"))
     whole = gzip.decompress(b"".join(path.read_bytes() for path in parts))
     assert whole == (machine / "runs" / "float.onnx").read_bytes()
+
+
+def test_teachers_choose_moves_where_the_network_s_own_games_led(call: Call, machine: Path, stockfish: str):
+    (machine / "program" / "stockfish").write_text(f'#!/bin/sh\nexec "{stockfish}"\n')
+    played = call("own", "2", OWN="2", TEACHERS="2", OMP_NUM_THREADS="1")
+    assert played.returncode == 0, played.stderr
+    seen = (machine / "own.fen").read_text().splitlines()
+    assert len(seen) > 20
+    for part in ("0", "1"):
+        folder, deadline = machine / "data" / f"lines-own-{part}", time.monotonic() + 100
+        while not (folder / "manifest.json").exists() and time.monotonic() < deadline:
+            time.sleep(0.2)
+        given = len((machine / f"own-{part}.fen").read_text().splitlines())
+        assert abs(given - len(seen) / 2) < 1
+        with (folder / "manifest.json").open() as manifest:
+            assert json.load(manifest)["counts"]["positions_kept"] >= given
 
 
 def test_an_archive_is_unpacked_where_the_run_is(call: Call, machine: Path, tmp_path: Path):

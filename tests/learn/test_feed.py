@@ -111,6 +111,20 @@ def test_a_step_s_batch_is_the_same_again_and_another_step_s_is_not(tmp_path: Pa
     assert torch.equal(parts[1].packed, table.packed[first[1] >> 1])
 
 
+def test_no_row_is_seen_twice_before_every_row_was_seen_once(tmp_path: Path, positions):
+    table = Table("labels", torch.from_numpy(positions))
+    feed = Feed([table], [1.0], 48, seed=7)
+    rows = torch.cat([feed.draw(step)[0] >> 1 for step in range(200)])
+    count = len(table)
+    assert len(rows) > 3 * count
+    turns = [rows[start : start + count] for start in range(0, len(rows) - count, count)]
+    assert all(torch.equal(turn.sort().values, torch.arange(count)) for turn in turns)
+    assert not torch.equal(turns[0], turns[1])
+    from_the_middle = Feed([table], [1.0], 48, seed=7)
+    assert torch.equal(from_the_middle.draw(150)[0] >> 1, rows[150 * 48 : 151 * 48])
+    assert not torch.equal(Feed([table], [1.0], 48, seed=8).draw(0)[0] >> 1, rows[:48])
+
+
 def test_in_the_mirror_a_position_without_castling_rights_is_its_mirror_image(tmp_path: Path):
     fens = ["4k3/1P6/8/2n5/8/8/8/R3K3 w - - 0 1", "4k3/1P6/8/2n5/8/8/8/R3K3 w Q - 0 1"]
     mirrored = "3k4/6P1/8/5n2/8/8/8/3K3R w - - 0 1"

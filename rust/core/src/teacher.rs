@@ -336,7 +336,7 @@ fn score_in(line: &str) -> Option<(Score, bool)> {
 ///
 /// A search that was stopped within an iteration ends with a bound, because the score was on its way to somewhere
 /// else than before. The truth lies nearer to the bound: three quarters of it and a quarter of the last exact score
-/// have a third less squared error than the exact score alone (docs/labels.md).
+/// have a third less squared error than the exact score alone, and no bias (docs/labels.md).
 fn final_score(answer: &[String]) -> Option<Score> {
     let own = played_move(answer);
     let told = || answer.iter().rev().filter(|line| line.starts_with("info"));

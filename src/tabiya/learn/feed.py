@@ -1,10 +1,11 @@
 """Training data resident on the device: tables of positions, drawn from at random, step by step.
 
 A table is read once, in packed form, and stays on the device; planes are made
-there. What is drawn at a step depends on the seed and the step alone, so a
-run that was stopped goes on with exactly the batches it would have had. A draw
-is a number from which row and mirror image follow, so that everything after it
-is arithmetic on the device.
+there. A table is gone through in an order of chance, and when all of it was
+seen, in another. What is drawn at a step depends on the seed, the step and the
+tables' lengths alone, so a run that was stopped goes on with exactly the batches
+it would have had. A draw is a number from which row and mirror image follow, so
+that everything after it is arithmetic on the device.
 """
 
 from __future__ import annotations
@@ -282,6 +283,7 @@ class Feed:
         self.counts, self._team = counts, team()
         self._team.divide(counts)
         self._block: tuple[int, list[Tensor]] = (-1, [])
+        self._orders: dict[int, tuple[int, Tensor]] = {}
         self._mirrored = torch.from_numpy(mirrored_moves()).to(tables[0].packed.device)
 
     def draw(self, step: int) -> list[Tensor]:
@@ -292,16 +294,39 @@ class Feed:
         block, within = divmod(step, BLOCK)
         if self._block[0] != block:
             # A generator is set up once for many steps: each set-up would hold up the device.
-            draws = []
-            for number, (table, count) in enumerate(zip(self._tables, self.counts, strict=True)):
-                generator = torch.Generator(table.packed.device)
-                generator.manual_seed((self._seed * 1_000_003 + block) * 31 + number)
-                size = (BLOCK, count)
-                draws.append(
-                    torch.randint(2 * len(table), size, generator=generator, device=table.packed.device)
-                )
-            self._block = (block, draws)
+            self._block = (block, [self._drawn(number, block) for number in range(len(self._tables))])
         return [self._team.mine(draws[within]) for draws in self._block[1]]
+
+    def _drawn(self, number: int, block: int) -> Tensor:
+        """One table's draws for a block of steps, int64 [BLOCK, count]."""
+        size = BLOCK * self.counts[number]
+        rows, begun = [], block * size
+        while begun < (block + 1) * size:
+            turn, place = divmod(begun, len(self._tables[number]))
+            rows.append(self._order(number, turn)[place : place + (block + 1) * size - begun])
+            begun += len(rows[-1])
+        device = self._tables[number].packed.device
+        mirror = torch.randint(2, (size,), generator=self._chance(number, block), device=device)
+        return (2 * torch.cat(rows).long() + mirror).reshape(BLOCK, -1)
+
+    def _order(self, number: int, turn: int) -> Tensor:
+        """In which order the rows of a table are seen for the first time, the second time, …"""
+        if number not in self._orders or self._orders[number][0] != turn:
+            table = self._tables[number]
+            order = torch.randperm(
+                len(table),
+                generator=self._chance(number, ~turn),
+                device=table.packed.device,
+                dtype=torch.int32,
+            )
+            self._orders[number] = (turn, order)
+        return self._orders[number][1]
+
+    def _chance(self, number: int, purpose: int) -> torch.Generator:
+        """Blocks have numbers from 0 on, turns the negative ones."""
+        generator = torch.Generator(self._tables[number].packed.device)
+        generator.manual_seed((self._seed * 1_000_003 + purpose) * 31 + number)
+        return generator
 
     def take(self, draws: list[Tensor]) -> list[Table]:
         """One part of the batch per source: the rows that were drawn, some in the mirror."""

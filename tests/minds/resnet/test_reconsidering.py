@@ -20,7 +20,7 @@ from tabiya.minds.resnet import reconsidering  # noqa: E402
 from tabiya.minds.resnet.judge import Judge  # noqa: E402
 from tabiya.minds.resnet.loss import LossWeights, losses  # noqa: E402
 from tabiya.minds.resnet.network import ResNet, ResNetShape  # noqa: E402
-from tabiya.minds.resnet.reconsidering import Reconsidering, leanings  # noqa: E402
+from tabiya.minds.resnet.reconsidering import Reconsidering, leanings, staying  # noqa: E402
 from tabiya.minds.resnet.speed import measure  # noqa: E402
 from tabiya.minds.resnet.training import ResNetTraining, Run  # noqa: E402
 
@@ -52,14 +52,14 @@ def slot(fen: str, move: str) -> int:
 
 def leaning(judge: Judge, fen: str, settings: Reconsidering, target: int = -1, value: float = np.nan):
     packed = _core.pack_fens([fen])
-    row = leanings(judge, table(packed, [target], [value]), settings)[0].float().numpy()
+    row = leanings(judge, table(packed, [target], [value]), settings).leaning[0].float().numpy()
     return row[: len(_core.Board(fen).legal_moves())], judge.policy(packed, legal_rows(packed, 1))[0]
 
 
 def test_chances_are_the_policy_s_times_e_to_the_worth_of_the_outcome(judge: Judge, monkeypatch):
     monkeypatch.setattr(reconsidering, "CHUNK", 7)  # so that several chunks are joined
     packed = _core.random_positions(20, 8)
-    found = leanings(judge, table(packed, [-1] * 20, [np.nan] * 20), ALL).float().numpy()
+    found = leanings(judge, table(packed, [-1] * 20, [np.nan] * 20), ALL).leaning.float().numpy()
     offsets, after, _ = _core.successors(packed)
     log_p = judge.policy(packed, legal_rows(packed, 1))
     compared = 0
@@ -99,7 +99,7 @@ def test_a_teacher_s_move_has_its_worth_and_no_other_has_more(judge: Judge):
 def test_what_was_played_in_a_game_is_no_teacher_s_move(judge: Judge):
     packed = _core.pack_fens([MATE_IN_ONE])
     played = slot(MATE_IN_ONE, "e1e2")
-    row = leanings(judge, table(packed, [played], [0.1], result=0), ALL)[0].float().numpy()
+    row = leanings(judge, table(packed, [played], [0.1], result=0), ALL).leaning[0].float().numpy()
     assert np.allclose(row[: row.argmin()], leaning(judge, MATE_IN_ONE, ALL)[0][: row.argmin()], atol=0.02)
     assert row.argmax() == slot(MATE_IN_ONE, "e1e8")
 
@@ -108,7 +108,7 @@ def test_a_source_without_values_has_no_teacher_s_move(judge: Judge):
     played = slot(MATE_IN_ONE, "e1e2")
     bare = table(_core.pack_fens([MATE_IN_ONE]), [played], [0.1])
     bare.value = None
-    row = leanings(judge, bare, ALL)[0].float().numpy()
+    row = leanings(judge, bare, ALL).leaning[0].float().numpy()
     assert np.allclose(row[: row.argmin()], leaning(judge, MATE_IN_ONE, ALL)[0][: row.argmin()], atol=0.02)
 
 
@@ -127,6 +127,29 @@ def test_the_likeliest_move_is_looked_at_however_unlikely(judge: Judge):
     least = Reconsidering(sources=("games",), steps=1, moves=80, least=0.99)
     row, log_p = leaning(judge, MATE_IN_ONE, least)
     assert np.allclose(row, (log_p - log_p.max())[: len(row)], atol=0.05)
+
+
+def test_what_a_second_look_tells_is_the_divergence_from_the_first(judge: Judge):
+    packed = _core.random_positions(20, 8)
+    keen = Reconsidering(sources=("games",), moves=80, least=0.0, temperature=1e-4)
+    look = leanings(judge, table(packed, [-1] * 20, [np.nan] * 20), keen)
+    log_p = torch.from_numpy(judge.policy(packed, legal_rows(packed, 1)))
+    chances = look.leaning.double().softmax(1)
+    terms = chances * (chances.log() - log_p.double())
+    wanted = torch.where(log_p.isfinite() & (chances > 1e-12), terms, 0).sum(1)
+    assert wanted.max() > 0.01
+    assert torch.allclose(look.told.double(), wanted, atol=5e-3)
+
+
+def test_positions_stay_in_proportion_to_what_they_tell():
+    told = torch.tensor([0.0, 0.01, 0.05, 0.1, 3.0]).repeat(20_000)
+    thinning = Reconsidering(sources=("games",), news=0.1, least_stay=0.2)
+    rows = staying(told, thinning, seed=1)
+    share = torch.bincount(rows % 5, minlength=5) / 20_000
+    assert torch.allclose(share, torch.tensor([0.2, 0.2, 0.5, 1.0, 1.0]), atol=0.02)
+    assert torch.equal(rows, staying(told, thinning, seed=1))
+    assert not torch.equal(rows, staying(told, thinning, seed=2))
+    assert len(staying(told, ALL, seed=1)) == len(told)
 
 
 def test_a_policy_that_leans_the_same_way_loses_nothing():
@@ -231,6 +254,22 @@ def test_a_run_stopped_after_reconsidering_goes_on_with_the_same_judge(config, t
     ]
 
 
+def test_a_stopped_run_goes_on_with_the_positions_that_stayed(config, tmp_path: Path):
+    thinned = config(every=0, by="news = 1e6\nleast_stay = 0.5")
+    whole = Run(thinned, tmp_path / "whole")
+    whole.train()
+    for _ in range(20):
+        stopped = Run(thinned, tmp_path / "stopped")
+        if stopped.step == 9:
+            break
+        stopped.train(minutes=0)
+    for mine, other in zip(whole.network.parameters(), stopped.network.parameters(), strict=True):
+        assert torch.equal(mine, other)
+    table = whole._reconsidered(thinned.sources[0], whole.load(thinned.sources[0], "train"))
+    assert table.leaning is not None
+    assert 10 < len(table) == len(table.leaning) < 50
+
+
 def test_another_network_may_do_it_first_or_always(config, tmp_path: Path):
     Run(config(), tmp_path / "first").train()
     by = f'by = "{tmp_path / "first"}"'
@@ -276,7 +315,18 @@ def test_a_source_that_is_not_there_is_refused_by_name(config):
         config(named="lines")
 
 
-@pytest.mark.parametrize("wrong", [{"steps": -1}, {"moves": 0}, {"temperature": 0.0}, {"least": 1.0}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"steps": -1},
+        {"moves": 0},
+        {"temperature": 0.0},
+        {"least": 1.0},
+        {"news": -1.0},
+        {"least_stay": 0.0},
+        {"news": 0.1},
+    ],
+)
 def test_settings_that_make_no_sense_are_refused(wrong):
     with pytest.raises(UserError, match="to reconsider"):
         Reconsidering(**{"sources": ("games",), "steps": 1, **wrong})

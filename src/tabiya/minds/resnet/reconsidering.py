@@ -8,6 +8,10 @@ that it gave and a little more, and no other move can be worth more. Unlike a
 teacher's move alone, which of several good ones it may be, this is the same
 every time, and a network learns it faster.
 
+Most positions tell the policy hardly anything that it does not think already:
+a tenth of them hold half of all divergence. Those may be thinned out, so that
+the steps go to where the first look and the second differ.
+
 All of it happens while training. At play there is one look.
 """
 
@@ -15,6 +19,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -53,16 +58,33 @@ class Reconsidering:
     """Worth that counts as much as a policy e times as high."""
     chosen: float = 0.5
     """What a teacher's own move is given beyond its worth: it leans e to the power of this more."""
+    news: float = 0.0
+    """Positions that tell the policy less than this (in divergence) are thinned out in proportion; 0: no."""
+    least_stay: float = 0.2
+    """But at least this share of them stays, so that what is known is not forgotten."""
 
     def __post_init__(self) -> None:
         if self.steps < 0 or self.moves < 1:
             raise UserError("to reconsider, steps must not be negative and moves be at least 1")
         if self.temperature <= 0 or not 0 <= self.least < 1:
             raise UserError("to reconsider, temperature must be positive and least lie between 0 and 1")
+        if self.news < 0 or not 0 < self.least_stay <= 1:
+            raise UserError("to reconsider, news must not be negative and least_stay lie above 0, at most 1")
+        if self.news and self.steps:
+            raise UserError("to reconsider with news, steps must be 0: what is left out is left out once")
 
 
-def leanings(judge: Judge, table: Table, settings: Reconsidering, threads: int = 1) -> Tensor:
+class SecondLook(NamedTuple):
+    """What a network makes of the moves of some positions when it looks again."""
+
+    leaning: Tensor
     """float16 [N, WIDTH]: softmax of a row are the chances of its legal moves that are to be learned."""
+    told: Tensor
+    """float32 [N]: the divergence of those chances from what it thought at first."""
+
+
+def leanings(judge: Judge, table: Table, settings: Reconsidering, threads: int = 1) -> SecondLook:
+    """What the judge makes of a table of games on a second look."""
     assert table.legal is not None
     assert table.target is not None
     assert table.result is not None
@@ -71,18 +93,28 @@ def leanings(judge: Judge, table: Table, settings: Reconsidering, threads: int =
         value = torch.full_like(table.target, torch.nan, dtype=torch.float16)
     given = table.packed, table.legal, table.target, value, table.result
     found = torch.empty(table.legal.shape, dtype=torch.float16, device=table.packed.device)
+    told = torch.empty(len(table), device=table.packed.device)
 
     def one(start: int) -> None:
         rows = slice(start, start + CHUNK)
         packed, legal, target, value, result = (each[rows].cpu().numpy() for each in given)
         # Who played a game is no teacher: what a position with a result is worth is not its move's worth.
         taught = (target >= 0) & ~np.isnan(value) & (result < 0)
-        leaning = _chunk(judge, packed, legal, np.where(taught, target, -1), value, settings, threads)
+        leaning, news = _chunk(judge, packed, legal, np.where(taught, target, -1), value, settings, threads)
         found[rows] = torch.from_numpy(leaning).to(found.device)
+        told[rows] = torch.from_numpy(news).to(told.device)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(one, range(0, len(table), CHUNK)))
-    return found
+    return SecondLook(found, told)
+
+
+def staying(told: Tensor, settings: Reconsidering, seed: int) -> Tensor:
+    """int64: the rows that stay, by chance but the same ones for the same seed."""
+    if not settings.news:
+        return torch.arange(len(told), device=told.device)
+    chance = torch.rand(len(told), generator=torch.Generator().manual_seed(seed)).to(told.device)
+    return (chance < (told / settings.news).clamp(min=settings.least_stay)).nonzero()[:, 0]
 
 
 def _chunk(
@@ -93,8 +125,8 @@ def _chunk(
     value: NDArray[np.float16],
     settings: Reconsidering,
     threads: int,
-) -> NDArray[np.float16]:
-    """The leanings of some rows, of which those with a `target` have a teacher's move and its worth."""
+) -> tuple[NDArray[np.float16], NDArray[np.float32]]:
+    """What some rows lean to, and what it tells; those with a `target` have a teacher's move and worth."""
     log_p = judge.policy(packed, legal)
     taught = target >= 0
     asked = np.flatnonzero(taught), target[taught]
@@ -112,7 +144,11 @@ def _chunk(
     leaning = log_p + worth / settings.temperature
     leaning[asked] += settings.chosen
     leaning -= leaning.max(1, keepdims=True)
-    return np.maximum(leaning, LOWEST).astype(np.float16)
+    chances = np.exp(leaning)
+    total = chances.sum(1)
+    with np.errstate(invalid="ignore"):  # moves that are none: -inf less -inf
+        news = np.where(chances > 0, chances * (leaning - log_p), 0).sum(1) / total - np.log(total)
+    return np.maximum(leaning, LOWEST).astype(np.float16), news.astype(np.float32)
 
 
 def _likely(log_p: NDArray[np.float32], settings: Reconsidering) -> NDArray[np.bool_]:

@@ -41,7 +41,7 @@ from tabiya.minds.resnet.judge import Judge
 from tabiya.minds.resnet.loss import LossWeights, Outputs, losses
 from tabiya.minds.resnet.network import ResNet, ResNetShape, parameter_count
 from tabiya.minds.resnet.opinions import opinion_losses, teacher_from
-from tabiya.minds.resnet.reconsidering import Reconsidering, leanings
+from tabiya.minds.resnet.reconsidering import Reconsidering, leanings, staying
 from tabiya.minds.resnet.saved import saved_network
 
 
@@ -223,11 +223,16 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
         load_weights(self.judge.network, load_checkpoint(path, self.device)[0])
 
     def _reconsidered(self, source: Source, table: Table) -> Table:
-        """The table, with what is to be learned of its moves if it is one of those that are reconsidered."""
+        """The table, with what is to be learned of its moves if it is one of those that are reconsidered.
+
+        Where positions with little news are to be thinned out, those that stay.
+        """
         settings = self.config.reconsider
         if settings is not None and _name(source) in settings.sources:
             assert self.judge is not None
-            table.leaning = leanings(self.judge, table, settings, os.cpu_count() or 1)
+            table.leaning, told = leanings(self.judge, table, settings, os.cpu_count() or 1)
+            if settings.news:
+                table = table.take(staying(told, settings, self.config.seed))
         return table
 
     def train_to(
