@@ -9,8 +9,9 @@
 #   train.sh end OUT               the network, in float32 and in eight bits, and the run's log, to the folder OUT
 #
 # Everything lies in $OFFLINE (offline-run in the home folder). TEACHERS (14) engines work beside the run, or beside what comes before
-# it; OWN (16384) games are played by `own`; SAMPLE (0.1) of the games' positions are learned from as they were played. GAMES (0): at the end the network of eight bits plays so many games
-# against the shipped one, and four times as many against its own float32; another machine can do that as well, and later.
+# it; OWN (16384) games are played by `own`; SAMPLE (0.1) of the games' positions are learned from as they were played. The shipped
+# network is made data/start.safetensors where that has not arrived. GAMES (0): at the end the network of eight bits plays so many
+# games against the shipped one, and four times as many against its own float32; another machine can do that as well, and later.
 set -eu
 at=${OFFLINE:-$HOME/offline-run}
 mkdir -p "$at"
@@ -39,8 +40,12 @@ teach() {
 
 own() {
   cd "$at"
-  $tabiya export checkpoint resnet --out own.safetensors
-  $tabiya data selfplay own.safetensors --games "${OWN:-16384}" --openings data/noob_3moves.epd.zst --device "${DEVICE:-cuda}" --out own.fen
+  start=data/start.safetensors
+  if [ ! -e "$start" ]; then
+    start=own.safetensors
+    $tabiya export checkpoint resnet --out "$start"
+  fi
+  $tabiya data selfplay "$start" --games "${OWN:-16384}" --openings data/noob_3moves.epd.zst --device "${DEVICE:-cuda}" --out own.fen
   if [ "$each" -gt 0 ]; then
     split -n r/2 -a 1 -d --additional-suffix=.fen own.fen own-
     for part in 0 1; do
@@ -68,7 +73,7 @@ begin() {
       number=$((number + 1))
     done
   fi
-  if grep -q '^start_from = "data/start.safetensors"' "$config"; then
+  if [ ! -e data/start.safetensors ] && grep -q '^start_from = "data/start.safetensors"' "$config"; then
     $tabiya export checkpoint resnet --out data/start.safetensors --normalised-by data/games
   fi
   setsid $tabiya train "$config" --out runs/offline >train.log 2>&1 &
