@@ -9,9 +9,10 @@
 #   train.sh end OUT               the network, in float32 and in eight bits, and the run's log, to the folder OUT
 #
 # Everything lies in $OFFLINE (offline-run in the home folder). TEACHERS (14) engines work beside the run, or beside what comes before
-# it; OWN (16384) games are played by `own`; SAMPLE (0.1) of the games' positions are learned from as they were played. The shipped
-# network is made data/start.safetensors where that has not arrived. GAMES (0): at the end the network of eight bits plays so many
-# games against the shipped one, and four times as many against its own float32; another machine can do that as well, and later.
+# it; OWN (16384) games are played by `own`; SAMPLE (0.1) of the games' positions are learned from, WANDER (0) of them after a
+# move of chance. The shipped network is made data/start.safetensors where that has not arrived. GAMES (0): at the end the network of
+# eight bits plays so many games against the shipped one, and four times as many against its own float32; another machine can do that
+# as well, and later.
 set -eu
 at=${OFFLINE:-$HOME/offline-run}
 mkdir -p "$at"
@@ -56,10 +57,10 @@ own() {
 
 begin() {
   config=$(basename "$1") minutes=$2
-  cp "$1" "$at/$config"
+  [ "$1" -ef "$at/$config" ] || cp "$1" "$at/$config"
   cd "$at"
   extract="$tabiya data extract --dedup --from-ply 6 --puzzles data/lichess.csv.zst"
-  $extract --sample "${SAMPLE:-0.1}" --seed 5 --out data/games more/games/*
+  $extract --sample "${SAMPLE:-0.1}" --wander "${WANDER:-0}" --seed 5 --out data/games more/games/*
   for lines in lines*; do
     if [ -d "$lines" ]; then mv "$lines" data/; fi
   done

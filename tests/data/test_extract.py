@@ -20,7 +20,7 @@ import zstandard
 
 from tabiya import _core
 from tabiya.data.extract import BUCKETS, TIERS, Extraction, Tier, extract
-from tabiya.data.shards import NO_EVAL, RECORD, ShardFolder
+from tabiya.data.shards import NO_EVAL, NO_RESULT, RECORD, ShardFolder
 from tabiya.errors import UserError
 
 SCHOLAR = "1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7# 1-0"
@@ -241,6 +241,64 @@ def test_positions_on_puzzle_lines_and_one_ply_from_them_are_left_out(tmp_path):
     assert sorted(records(tmp_path / "out")["ply"]) == [0, 6, 7]
     assert manifest["counts"]["positions_near_puzzles"] == 5
     assert manifest["excluded_puzzles"]["puzzles"] == 1
+
+
+def test_some_positions_wander_and_nothing_is_known_of_them(tmp_path, many_games):
+    labels = tmp_path / "labels"
+    labels.mkdir()
+    plies = extract([many_games], tmp_path / "whole")["counts"]["plies"]
+    np.full(plies, 33, "<i2").tofile(labels / "many.i16")
+    wandering = Extraction(wander=0.3, seed=2)
+    counts = extract([many_games], tmp_path / "out", wandering, evals=labels)["counts"]
+    kept, before = records(tmp_path / "out", "train"), records(tmp_path / "whole", "train")
+    strayed = kept["move"] == 0
+    assert 0.25 < strayed.mean() < 0.35
+    assert (kept["eval"][strayed] == NO_EVAL).all()
+    assert (kept["eval"][~strayed] == 33).all()
+    assert len(before) - len(kept) == counts["positions_ended"] > 0
+    played = {(row["game"], row["ply"]): row["packed"] for row in before}
+    for row in kept[strayed][::50]:
+        _, after, _ = _core.successors(played[row["game"], row["ply"] - 1][None])
+        keys = _core.position_keys(after)
+        assert _core.position_keys(row["packed"][None])[0] in keys
+    assert (records(tmp_path / "out", "validation")["move"] != 0).all()
+    extract([many_games], tmp_path / "again", wandering, evals=labels)
+    assert np.array_equal(records(tmp_path / "again"), records(tmp_path / "out"))
+    extract([many_games], tmp_path / "other", Extraction(wander=0.3, seed=3))
+    assert not np.array_equal(records(tmp_path / "other", "train")["move"], kept["move"])
+
+
+def test_who_won_says_nothing_of_a_position_that_wandered(tmp_path):
+    path = tmp_path / "g.pgn"
+    path.write_text(game(SCHOLAR))
+    extract([path], tmp_path / "out", Extraction(wander=0.5, seed=1))
+    kept = records(tmp_path / "out", "train")
+    assert set(kept["result"][kept["move"] == 0]) == {NO_RESULT}
+    assert set(kept["result"][kept["move"] != 0]) == {1}
+
+
+def test_what_wanders_keeps_away_from_puzzles(tmp_path):
+    path = tmp_path / "g.pgn"
+    path.write_text(game("1. e4 e5 2. Nf3 Nc6 *"))
+    board = _core.Board()
+    for move in ("e2e4", "e7e5", "g1f3"):
+        board.push(move)
+    line = [(board, "b8c6"), (board, "d7d6")]
+    puzzles = tmp_path / "puzzles.csv"
+    rows = [f"x{n},{at.fen()},{move},1500,short" for n, (at, move) in enumerate(line)]
+    puzzles.write_text("PuzzleId,FEN,Moves,Rating,Themes\n" + "\n".join(rows) + "\n")
+    near = _core.Exclusion()
+    for at, move in line:
+        near.add_line(at.fen(), [move])
+    met = 0
+    for seed in range(60):
+        out = tmp_path / str(seed)
+        met += extract([path], out, Extraction(wander=1.0, seed=seed), puzzles=puzzles)["counts"].get(
+            "positions_near_puzzles", 0
+        )
+        packed = np.ascontiguousarray(records(out, "train")["packed"])
+        assert not any(near.near(packed))
+    assert met > 60
 
 
 def test_a_puzzle_file_with_wrong_columns_is_refused(tmp_path):

@@ -70,6 +70,11 @@ impl Exclusion {
         self.on_a_line.contains(&key)
     }
 
+    /// Whether the position stands on a line or one ply from one, on either side.
+    pub fn is_near(&self, position: &Chess) -> bool {
+        self.covers(key(&pack(position, 0))) || self.is_before_a_line(position)
+    }
+
     /// Whether any legal move from the position leads onto a line.
     pub fn is_before_a_line(&self, position: &Chess) -> bool {
         position.legal_moves().iter().any(|m| {

@@ -16,7 +16,9 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::error::{Error, Result};
 use crate::exclusion::Exclusion;
-use crate::filter::{Broken, Counts, EVAL_AT, Filtered, Filters, PLY_AT, Passed, Record, TIER_AT, pass};
+use crate::filter::{
+    Broken, Counts, EVAL_AT, Filtered, Filters, MOVE_AT, PLY_AT, Passed, Record, TIER_AT, pass,
+};
 use crate::pgn::NO_EVAL;
 use crate::seen::Seen;
 use crate::split::{Chunk, Splitter};
@@ -209,7 +211,8 @@ impl Extraction {
                 summary.counts.add(reason, 1);
                 continue;
             }
-            if let Some(evals) = &self.evals {
+            let played = record[MOVE_AT..EVAL_AT] != [0, 0];
+            if let Some(evals) = self.evals.as_ref().filter(|_| played) {
                 let ply = usize::from(u16::from_le_bytes([record[PLY_AT], record[PLY_AT + 1]]));
                 let eval = evals.get(self.plies + ply).copied().unwrap_or(NO_EVAL);
                 record[EVAL_AT..36].copy_from_slice(&eval.to_le_bytes());

@@ -5,18 +5,25 @@
 
 use std::collections::BTreeMap;
 
+use shakmaty::{Chess, Position};
+
 use crate::exclusion::Exclusion;
-use crate::packed::mix;
-use crate::pgn;
+use crate::packed::{Packed, key, mix, pack, unpack};
+use crate::pgn::{self, GameResult};
 use crate::split::GameText;
 
 pub const RECORD_BYTES: usize = 48;
+pub const MOVE_AT: usize = 32;
 pub const EVAL_AT: usize = 34;
 pub const PLY_AT: usize = 44;
 pub const TIER_AT: usize = 47;
 
 /// One position of a game as it stands in a shard.
 pub type Record = [u8; RECORD_BYTES];
+
+/// What sets two more draws of a position apart from the one that samples it.
+const WANDERING: u64 = 0x3A17_DE52;
+const CHOOSING: u64 = 0x91C4_0B6F;
 
 /// A band of ratings with how much of it is kept.
 #[derive(Clone, Debug)]
@@ -49,6 +56,9 @@ pub struct Filters {
     pub one_per_game: bool,
     /// Share of positions kept.
     pub sample: f64,
+    /// In this share of those of training games a move of chance is made first; then nobody's move, verdict or
+    /// result is known.
+    pub wander: f64,
     /// Copies of one position that are kept; 0: all.
     pub copies: u8,
     pub max_positions: Option<u64>,
@@ -66,6 +76,7 @@ impl Default for Filters {
             from_ply: 0,
             one_per_game: false,
             sample: 1.0,
+            wander: 0.0,
             copies: 0,
             max_positions: None,
             seed: 0,
@@ -189,12 +200,29 @@ fn keep(
         let span = game.plies.len() - first;
         first + (draw(filters.seed, game.hash, u64::MAX) * span as f64) as usize
     });
-    let (mut sampled_out, mut near_puzzles) = (0, 0);
+    let (mut sampled_out, mut near_puzzles, mut ended) = (0, 0, 0);
     for (at, ply) in game.plies.iter().enumerate().skip(first) {
         if only.is_some_and(|only| only != at)
             || (sample < 1.0 && draw(filters.seed, game.hash, at as u64) >= sample)
         {
             sampled_out += 1;
+            continue;
+        }
+        if filters.wander > 0.0
+            && !passed.validation
+            && draw(filters.seed ^ WANDERING, game.hash, at as u64) < filters.wander
+        {
+            match wandered(&ply.packed, draw(filters.seed ^ CHOOSING, game.hash, at as u64)) {
+                None => ended += 1,
+                Some(position) if exclusion.is_some_and(|exclusion| exclusion.is_near(&position)) => {
+                    near_puzzles += 1;
+                }
+                Some(position) => {
+                    let packed = pack(&position, 0);
+                    passed.keys.push(key(&packed));
+                    passed.records.push(record_of(&packed, game, number, at + 1, tier));
+                }
+            }
             continue;
         }
         if let Some(exclusion) = exclusion {
@@ -204,19 +232,36 @@ fn keep(
                 continue;
             }
         }
-        let mut record = [0u8; RECORD_BYTES];
-        record[..32].copy_from_slice(&ply.packed);
-        record[32..34].copy_from_slice(&ply.code.0.to_le_bytes());
+        let mut record = record_of(&ply.packed, game, number, at, tier);
+        record[MOVE_AT..34].copy_from_slice(&ply.code.0.to_le_bytes());
         record[EVAL_AT..36].copy_from_slice(&ply.eval.to_le_bytes());
-        record[36..38].copy_from_slice(&game.white_elo.to_le_bytes());
-        record[38..40].copy_from_slice(&game.black_elo.to_le_bytes());
-        record[40..44].copy_from_slice(&(number as u32).to_le_bytes());
-        record[44..46].copy_from_slice(&(at.min(65535) as u16).to_le_bytes());
         record[46] = game.result.for_white() as u8;
-        record[TIER_AT] = tier;
         passed.records.push(record);
         passed.keys.push(ply.key);
     }
     counts.add("positions_not_sampled", sampled_out);
     counts.add("positions_near_puzzles", near_puzzles);
+    counts.add("positions_ended", ended);
+}
+
+/// A position of a game of which nothing else is known.
+fn record_of(packed: &Packed, game: &pgn::Game, number: u64, ply: usize, tier: u8) -> Record {
+    let mut record = [0u8; RECORD_BYTES];
+    record[..32].copy_from_slice(packed);
+    record[EVAL_AT..36].copy_from_slice(&pgn::NO_EVAL.to_le_bytes());
+    record[36..38].copy_from_slice(&game.white_elo.to_le_bytes());
+    record[38..40].copy_from_slice(&game.black_elo.to_le_bytes());
+    record[40..44].copy_from_slice(&(number as u32).to_le_bytes());
+    record[44..46].copy_from_slice(&(ply.min(65535) as u16).to_le_bytes());
+    record[46] = GameResult::Unknown.for_white() as u8;
+    record[TIER_AT] = tier;
+    record
+}
+
+/// The position after one of its moves, picked by a number in [0, 1); None if that ends the game.
+fn wandered(packed: &Packed, pick: f64) -> Option<Chess> {
+    let mut position = unpack(packed).expect("a position of a game can be read back");
+    let moves = position.legal_moves();
+    position.play_unchecked(moves[(pick * moves.len() as f64) as usize]);
+    (!position.is_game_over()).then_some(position)
 }

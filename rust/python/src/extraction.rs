@@ -45,7 +45,7 @@ impl Exclusion {
         let inner = &self.inner;
         py.detach(|| {
             rows.iter()
-                .map(|row| Ok(inner.covers(pack::key(row)) || inner.is_before_a_line(&pack::unpack(row)?)))
+                .map(|row| Ok(inner.is_near(&pack::unpack(row)?)))
                 .collect::<Result<Vec<bool>, Error>>()
         })
         .map_err(to_py)
@@ -116,6 +116,7 @@ fn read_filters(given: &Bound<'_, PyDict>) -> PyResult<Filters> {
             "from_ply" => filters.from_ply = value.extract()?,
             "one_per_game" => filters.one_per_game = value.extract()?,
             "sample" => filters.sample = value.extract()?,
+            "wander" => filters.wander = value.extract()?,
             "copies" => filters.copies = value.extract()?,
             "max_positions" => filters.max_positions = value.extract()?,
             "seed" => filters.seed = value.extract()?,

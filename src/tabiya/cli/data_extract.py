@@ -32,6 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--one-per-game", action="store_true", help="one random position of each game")
     parser.add_argument("--sample", type=float, default=1.0, metavar="P", help="share of positions kept")
     parser.add_argument(
+        "--wander",
+        type=float,
+        default=0.0,
+        metavar="P",
+        help="the share of them in which a move of chance is made first; nothing else is known of those (0)",
+    )
+    parser.add_argument(
         "--copies", type=int, default=0, metavar="N", help="keep at most N copies of a position"
     )
     parser.add_argument("--dedup", action="store_true", help="keep each position once (--copies 1)")
@@ -72,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
         from_ply=args.from_ply,
         one_per_game=args.one_per_game,
         sample=args.sample,
+        wander=args.wander,
         copies=1 if args.dedup else args.copies,
         max_positions=args.max,
         seed=args.seed,

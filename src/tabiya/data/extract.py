@@ -106,6 +106,9 @@ class Extraction:
     """Half-moves into the game before which nothing is kept."""
     one_per_game: bool = False
     sample: float = 1.0
+    wander: float = 0.0
+    """In this share of what is kept of training games a move of chance is made first. No move, verdict or
+    result is known of such a position: it is for networks that consider it themselves."""
     copies: int = 0
     """Copies of one position that are kept; 0: all."""
     max_positions: int | None = None
@@ -116,6 +119,8 @@ class Extraction:
             raise UserError(f"rated_by is 'lower' or 'average', got {self.rated_by!r}")
         if not 0 < self.sample <= 1:
             raise UserError(f"the sample must be in (0, 1], got {self.sample}")
+        if not 0 <= self.wander <= 1:
+            raise UserError(f"the share that wanders must be 0 to 1, got {self.wander}")
         if not 0 <= self.copies <= 255:
             raise UserError(f"copies must be 0 (all) to 255, got {self.copies}")
         if not 0 <= self.from_ply <= 65535:
@@ -142,6 +147,7 @@ class Extraction:
             "from_ply": self.from_ply,
             "one_per_game": self.one_per_game,
             "sample": self.sample,
+            "wander": self.wander,
             "copies": self.copies,
             "max_positions": self.max_positions,
             "seed": self.seed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -268,6 +269,9 @@ def test_a_stopped_run_goes_on_with_the_positions_that_stayed(config, tmp_path: 
     table = whole._reconsidered(thinned.sources[0], whole.load(thinned.sources[0], "train"))
     assert table.leaning is not None
     assert 10 < len(table) == len(table.leaning) < 50
+    told = [json.loads(line) for line in (tmp_path / "whole" / "log.jsonl").read_text().splitlines()]
+    sentence = rf"60 positions of choices reconsidered in \d+ s, {len(table)} stay"
+    assert sum(bool(re.fullmatch(sentence, row.get("note", ""))) for row in told) == 1
 
 
 def test_another_network_may_do_it_first_or_always(config, tmp_path: Path):

@@ -7,6 +7,7 @@ network as ONNX beside each, so that `resnet:FOLDER` plays it.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -118,6 +119,8 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
             teacher = teacher_from(config.taught_by, config.shape, self.device)
             self.teacher = self._compiled(_Reader(teacher))
         self.judge: Judge | None = None
+        self._second_looks: list[str] = []
+        """What was reconsidered and is not in the log yet, which is opened after the first of it."""
 
     def _compiled(self, reader: _Reader) -> nn.Module:
         return compiled(reader, reader.network.shape) if self.config.compile else reader
@@ -178,6 +181,7 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
                 f"{feed.counts} positions of each source in a batch"
             )
             while True:
+                self._tell_second_looks(log)
                 target = self._next_stop()
                 figures |= self.train_to(target, feed, held_out, log, deadline)
                 if self.step < target or self.step == config.steps:
@@ -230,10 +234,20 @@ class Run(TrainingRun[ResNetTraining, ResNet, list[Table]]):
         settings = self.config.reconsider
         if settings is not None and _name(source) in settings.sources:
             assert self.judge is not None
+            began, count = time.monotonic(), len(table)
             table.leaning, told = leanings(self.judge, table, settings, os.cpu_count() or 1)
             if settings.news:
                 table = table.take(staying(told, settings, self.config.seed))
+            took = time.monotonic() - began
+            self._second_looks.append(
+                f"{count:,} positions of {table.kind} reconsidered in {took:.0f} s, {len(table):,} stay"
+            )
         return table
+
+    def _tell_second_looks(self, log: RunLog) -> None:
+        for sentence in self._second_looks:
+            log.note(sentence)
+        self._second_looks.clear()
 
     def train_to(
         self, target: int, feed: Feed, held_out: list[Table], log: RunLog, deadline: float | None = None
