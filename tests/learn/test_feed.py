@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from tabiya import _core  # noqa: E402
 from tabiya.board.planes import encode  # noqa: E402
-from tabiya.data.extract import extract  # noqa: E402
+from tabiya.data.extract import Extraction, extract  # noqa: E402
 from tabiya.data.labels import held_out, write_move_labels  # noqa: E402
 from tabiya.data.scale import win_probability  # noqa: E402
 from tabiya.data.worth import worth  # noqa: E402
@@ -63,6 +63,17 @@ def test_a_game_s_rows_hold_move_value_and_result_from_the_mover_s_side(tmp_path
     assert table.value[0].isnan()
     assert float(table.value[1]) == pytest.approx(1 - win_probability(40.0), abs=1e-3)
     assert float(table.value[2]) == pytest.approx(win_probability(30.0), abs=1e-3)
+
+
+def test_of_a_position_that_wandered_only_its_legal_moves_are_known(tmp_path: Path):
+    (tmp_path / "g.pgn").write_text(GAME)
+    extract([tmp_path / "g.pgn"], tmp_path / "out", Extraction(wander=1.0, seed=1))
+    table = load(Source(kind="games", path=str(tmp_path / "out"), share=1.0), "train", CPU)
+    assert len(table) > 3
+    assert (table.target == -1).all()
+    assert (table.result == -1).all()
+    assert table.value.isnan().all()
+    assert ((table.legal >= 0).sum(1) > 0).all()
 
 
 def test_labels_give_each_legal_move_its_worth_and_successors_the_other_side_s(tmp_path: Path, positions):

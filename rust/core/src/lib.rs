@@ -29,6 +29,7 @@ pub mod source;
 pub mod split;
 pub mod successors;
 pub mod teacher;
+pub mod verdict;
 
 pub use error::Error;
 pub use shakmaty::{Chess, Color, Move, Position, Square};

@@ -48,12 +48,17 @@ def run(args: argparse.Namespace) -> int:
         # A run shows its figures as it goes; beside JSON they must not stand.
         with redirect_stdout(sys.stderr) if args.json else nullcontext():
             figures = trainer.train(path, Path(args.out or Path("runs") / path.stem), args.minutes)
-    if int(os.environ.get("RANK", "0")) > 0:
-        return 0  # one of several processes, of which the first speaks
-    if args.json:
-        print_json(figures)
-    elif args.speed:
-        _show(figures)
+    if int(os.environ.get("RANK", "0")) == 0:  # of several processes the first speaks
+        if args.json:
+            print_json(figures)
+        elif args.speed:
+            _show(figures)
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        # Threads that torch began for the others may outlast their group; taken down in the usual way, one of
+        # several processes was seen to abort at its end.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
     return 0
 
 
