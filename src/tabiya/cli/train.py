@@ -54,8 +54,8 @@ def run(args: argparse.Namespace) -> int:
         elif args.speed:
             _show(figures)
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        # Threads that torch began for the others may outlast their group; taken down in the usual way, one of
-        # several processes was seen to abort at its end.
+        # All is written. Taken down in the usual way, one of several processes was seen to abort at its end,
+        # it seems because a thread that torch had begun was alive still.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
