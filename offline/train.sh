@@ -3,16 +3,18 @@
 # run go on by themselves once they are begun, so that calls may be short and lines may break.
 #
 #   train.sh take ARCHIVE …        unpack archives that have arrived
-#   train.sh own MINUTES           the shipped network plays itself, and teachers choose moves in what it got into for so long
+#   train.sh own MINUTES           the shipped network plays itself; for so long half of the teachers choose moves in what it got
+#                                  into, and half score every move where its second look tells it most
 #   train.sh begin CONFIG MINUTES  extract, let teachers fill folders for the first MINUTES, train
 #   train.sh wait SECONDS          show how it goes until it ends, so many seconds at most
 #   train.sh end OUT               the network, in float32 and in eight bits, and the run's log, to the folder OUT
 #
-# Everything lies in $OFFLINE (offline-run in the home folder). TEACHERS (14) engines work beside the run, or beside what comes before
-# it; OWN (16384) games are played by `own`; SAMPLE (0.1) of the games' positions are learned from, WANDER (0) of them after a
-# move of chance. The shipped network is made data/start.safetensors where that has not arrived. GAMES (0): at the end the network of
-# eight bits plays so many games against the shipped one, and four times as many against its own float32; another machine can do that
-# as well, and later.
+# Everything lies in $OFFLINE (offline-run in the home folder). TEACHERS (14) engines work beside the run, or beside what comes
+# before it. OWN (16384) games are played by `own`, and of their positions that are told TOLD (0.1) or more at most HARD
+# (262144) get every move scored. SAMPLE (0.1) of the games' positions are learned from, WANDER (0) of them after a move of
+# chance. The shipped network is made data/start.safetensors where that has not arrived. GAMES (0): at the end the network of
+# eight bits plays so many games against the shipped one, and four times as many against its own float32; another machine
+# can do that as well, and later.
 set -eu
 at=${OFFLINE:-$HOME/offline-run}
 mkdir -p "$at"
@@ -48,11 +50,19 @@ own() {
   fi
   $tabiya data selfplay "$start" --games "${OWN:-16384}" --openings data/noob_3moves.epd.zst --device "${DEVICE:-cuda}" --out own.fen
   if [ "$each" -gt 0 ]; then
-    split -n r/2 -a 1 -d --additional-suffix=.fen own.fen own-
-    for part in 0 1; do
-      teach "own-$part.fen" "$1" "lines-own-$part" --seed "30$part"
-    done
+    teach own.fen "$1" lines-own --seed 300
+    score "$1"
   fi
+}
+
+# The other half, at work on what is hard, in files that are done one after the other: `score MINUTES`.
+score() {
+  $tabiya data curate own.fen --network "$start" --told "${TOLD:-0.1}" --max "${HARD:-262144}" --puzzles data/lichess.csv.zst --device "${DEVICE:-cuda}" \
+    --out hard.fen
+  mkdir -p hard
+  split -l "${PIECE:-8192}" -a 3 -d --additional-suffix=.fen hard.fen hard/
+  setsid nice -n 19 timeout "$(($1 * 60))" $tabiya data label hard/*.fen --all-moves --depth 6 --out data/labels-own \
+    --teacher "$at/program/stockfish" --workers "$each" >labels-own.log 2>&1 &
 }
 
 begin() {
@@ -60,7 +70,9 @@ begin() {
   [ "$1" -ef "$at/$config" ] || cp "$1" "$at/$config"
   cd "$at"
   extract="$tabiya data extract --dedup --from-ply 6 --puzzles data/lichess.csv.zst"
-  $extract --sample "${SAMPLE:-0.1}" --wander "${WANDER:-0}" --seed 5 --out data/games more/games/*
+  if [ ! -e data/games/manifest.json ]; then
+    $extract --sample "${SAMPLE:-0.1}" --wander "${WANDER:-0}" --seed 5 --out data/games more/games/*
+  fi
   for lines in lines*; do
     if [ -d "$lines" ]; then mv "$lines" data/; fi
   done

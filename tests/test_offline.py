@@ -17,6 +17,9 @@ import zstandard
 
 pytest.importorskip("torch")
 
+from tabiya._core import unpack_fens
+from tabiya.data.labels import load_move_labels
+
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = ROOT / "offline" / "train.sh"
 GAME = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O 1-0"
@@ -106,7 +109,7 @@ def test_a_run_goes_from_games_to_networks_that_have_played(call: Call, machine:
     assert whole == (machine / "runs" / "float.onnx").read_bytes()
 
 
-def test_teachers_choose_moves_where_the_network_s_own_games_led(
+def test_teachers_choose_moves_and_score_them_where_the_network_s_own_games_led(
     call: Call, machine: Path, tmp_path: Path, stockfish: str
 ):
     config = tmp_path / "run.toml"
@@ -117,17 +120,22 @@ def test_teachers_choose_moves_where_the_network_s_own_games_led(
     trained = machine / "runs" / "offline" / "step-00000003.safetensors"
     trained.rename(machine / "data" / "start.safetensors")
     (machine / "program" / "stockfish").write_text(f'#!/bin/sh\nexec "{stockfish}"\n')
-    played = call("own", "2", OWN="2", TEACHERS="2")
+    played = call("own", "2", OWN="64", TEACHERS="2", PIECE="8", TOLD="1e-6")
     assert played.returncode == 0, played.stderr
     seen = (machine / "own.fen").read_text().splitlines()
-    assert len(seen) > 20
-    for part in ("0", "1"):
-        given = (machine / f"own-{part}.fen").read_text().splitlines()
-        assert abs(len(given) - len(seen) / 2) < 1
-        manifest, deadline = machine / "data" / f"lines-own-{part}" / "manifest.json", time.monotonic() + 100
-        while not manifest.exists() and time.monotonic() < deadline:
-            time.sleep(0.2)
-        assert json.loads(manifest.read_text())["counts"]["positions_kept"] >= len(given)
+    hard = (machine / "hard.fen").read_text().splitlines()
+    assert len(seen) > 500
+    assert 8 < len(hard) < len(seen)
+    assert set(hard) <= set(seen)
+    deadline = time.monotonic() + 100
+    first, second = (machine / "data" / "labels-own" / f"00{n}.moves" for n in (0, 1))
+    manifest = machine / "data" / "lines-own" / "manifest.json"
+    while not (second.exists() and manifest.exists()) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    packed, offsets, scores = load_move_labels(first)
+    assert [*unpack_fens(packed)] == hard[:8]
+    assert offsets[-1] == len(scores) > 8
+    assert json.loads(manifest.read_text())["counts"]["positions_kept"] > 0
 
 
 def test_an_archive_is_unpacked_where_the_run_is(call: Call, machine: Path, tmp_path: Path):

@@ -10,8 +10,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tabiya import _core  # noqa: E402
 from tabiya._core import random_positions  # noqa: E402
-from tabiya.data.labels import write_move_labels  # noqa: E402
+from tabiya.data.labels import held_out, write_move_labels  # noqa: E402
 from tabiya.data.shards import FORMAT, NO_RESULT, RECORD, VERSION  # noqa: E402
 from tabiya.errors import UserError  # noqa: E402
 from tabiya.learn.feed import Source  # noqa: E402
@@ -76,12 +77,34 @@ def test_where_no_folder_was_begun_the_first_is_named(tmp_path: Path):
         GrowingTables(games(tmp_path / "early", tmp_path / "late"), CPU)
 
 
-def test_labels_are_read_once(tmp_path: Path):
-    packed = random_positions(2, seed=3)
-    from tabiya import _core
-
+def label(file: Path, count: int, seed: int) -> np.ndarray:
+    """A file of labels of so many positions; their outcomes' offsets."""
+    packed = random_positions(count, seed=seed)
     offsets = _core.successors(packed)[0]
-    write_move_labels(tmp_path / "a.moves", (packed, offsets, np.zeros(int(offsets[-1]), np.int16)))
+    file.parent.mkdir(exist_ok=True)
+    write_move_labels(file, (packed, offsets, np.zeros(int(offsets[-1]), np.int16)))
+    return packed[~held_out(packed) & (np.diff(offsets) > 0)]
+
+
+def test_files_of_labels_that_come_to_a_folder_join_and_are_read_once(tmp_path: Path):
+    old = label(tmp_path / "old.moves", 5, 1)
+    path = f"{tmp_path / 'old.moves'}:{tmp_path / 'new'}"
+    sources = tuple(Source(kind=kind, path=path, share=1.0) for kind in ("labels", "successors"))
+    growing = GrowingTables(sources, CPU)
+    outcomes = len(growing.tables[1])
+    later = label(tmp_path / "new" / "b.moves", 4, 2)
+    added = growing.look_again()
+    earlier = label(tmp_path / "new" / "a.moves", 3, 3)
+    assert added > len(later)
+    assert growing.look_again() > len(earlier)
+    assert growing.look_again() == 0
+    wanted = np.concatenate([old, later, earlier])
+    assert np.array_equal(growing.tables[0].packed.numpy(), wanted)
+    assert len(growing.tables[1]) > outcomes
+
+
+def test_labels_are_read_once(tmp_path: Path):
+    label(tmp_path / "a.moves", 2, 3)
     fill(tmp_path / "one", 3)
     labels = Source(kind="labels", path=str(tmp_path / "a.moves"), share=1.0)
     growing = GrowingTables((*games(tmp_path / "one"), labels), CPU)

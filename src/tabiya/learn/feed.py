@@ -49,7 +49,7 @@ class Source:
     kind: Literal["games", "labels", "successors"]
     """Games: an extracted folder. Labels: move labels. Successors: their moves' outcomes as positions."""
     path: str
-    """Folder or file; several files of one kind separated by ':'."""
+    """Folder or file; several of one kind separated by ':'. A folder of labels is all its `.moves` files."""
     share: float
     """Share of each batch."""
     name: str | None = None
@@ -129,16 +129,21 @@ def load(
     split: Split,
     device: torch.device,
     threads: int | None = None,
-    shards: Mapping[str, slice] | None = None,
+    only: Mapping[str, Sequence[str]] | None = None,
 ) -> Table:
-    """Read a source's files onto the device; of folders of games only these `shards`, if any are named."""
+    """Read a source's files onto the device; of the folders that `only` has, these parts alone."""
     threads = threads or os.cpu_count() or 1
     worth = _TARGETS[source.targets]
 
     def read(path: str) -> Iterator[Chunk]:
+        names = (only or {}).get(path)
+        if names is None:
+            names = parts_of(source.kind, path)
         if source.kind == "games":
-            return _games(Path(path), split, threads, worth, (shards or {}).get(path, slice(None)))
-        return (_labels if source.kind == "labels" else _successors)(Path(path), split, threads, worth)
+            yield from _games(Path(path), names, split, threads, worth)
+        for file in [] if source.kind == "games" else names:
+            kind = _labels if source.kind == "labels" else _successors
+            yield from kind(Path(path) / file, split, threads, worth)
 
     def chunks() -> Iterator[Chunk]:
         number = 0
@@ -159,6 +164,14 @@ def load(
         raise NothingThereError(f"{source.path} holds no positions of its {split} split") from None
 
 
+def parts_of(kind: str, path: str) -> list[str]:
+    """What a folder of positions or of labels is made of so far; of a file of labels, nothing but itself."""
+    if kind == "games":
+        return ShardFolder.open(Path(path)).names()
+    folder = Path(path)
+    return sorted(file.name for file in folder.glob("*.moves")) if folder.is_dir() else [""]
+
+
 def _table(kind: str, chunks: Iterable[Chunk], device: torch.device) -> Table:
     """Chunks put on the device, one after the other; `LookupError` if there are none."""
     parts = [{name: torch.from_numpy(array).to(device) for name, array in each.items()} for each in chunks]
@@ -173,10 +186,10 @@ def _rows(chunk: Chunk, kept: NDArray[np.bool_]) -> Chunk:
     return {name: array[kept] for name, array in chunk.items()}
 
 
-def _games(path: Path, split: Split, threads: int, worth: Worth, shards: slice) -> Iterator[Chunk]:
+def _games(path: Path, names: Sequence[str], split: Split, threads: int, worth: Worth) -> Iterator[Chunk]:
     folder = ShardFolder.open(path)
     weights = np.array([1.0, *(tier["weight"] for tier in folder.manifest["options"].get("tiers", ()))])
-    for name in folder.names()[shards]:
+    for name in names:
         shard = folder.shard(name, split)
         for start in range(0, len(shard), CHUNK):
             records = shard[start : start + CHUNK]

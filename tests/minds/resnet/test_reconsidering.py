@@ -130,6 +130,19 @@ def test_the_likeliest_move_is_looked_at_however_unlikely(judge: Judge):
     assert np.allclose(row, (log_p - log_p.max())[: len(row)], atol=0.05)
 
 
+def test_one_outcome_alone_is_not_looked_at(judge: Judge, monkeypatch):
+    shown: list[int] = []
+    values = judge.values
+    monkeypatch.setattr(judge, "values", lambda packed: (shown.append(len(packed)), values(packed))[1])
+    least = Reconsidering(sources=("games",), steps=1, moves=80, least=0.99)
+    row, log_p = leaning(judge, MATE_IN_ONE, least)
+    assert sum(shown) == 0
+    assert np.allclose(row, (log_p - log_p.max())[: len(row)], atol=0.05)
+    # Beside a teacher's move it says how good that is.
+    leaning(judge, MATE_IN_ONE, least, int(log_p[: len(row)].argmin()), 0.4)
+    assert sum(shown) == 1
+
+
 def test_what_a_second_look_tells_is_the_divergence_from_the_first(judge: Judge):
     packed = _core.random_positions(20, 8)
     keen = Reconsidering(sources=("games",), moves=80, least=0.0, temperature=1e-4)

@@ -132,6 +132,8 @@ def _chunk(
     asked = np.flatnonzero(taught), target[taught]
     looked_at = _likely(log_p, settings)
     looked_at[asked] = False
+    # One outcome next to nothing else that is known would change nothing.
+    looked_at[~taught & (looked_at.sum(1) == 1)] = False
     worth = np.full(log_p.shape, np.inf, np.float32)
     worth[looked_at] = _outcomes(judge, packed, looked_at, threads)
     # The teacher knows of nothing better than its own move, so nothing is.
