@@ -25,7 +25,7 @@ from tabiya.minds.resnet.compiled import compiled
 from tabiya.minds.resnet.training import Run
 
 WARM_STEPS = 8
-STEPS = {"cuda": 300, "cpu": 10}
+STEPS = {"cuda": 60, "cpu": 10}
 """Steps of a round, by the device."""
 
 
@@ -87,7 +87,7 @@ def _parts(run: Run, feed: Feed) -> dict[str, float]:
             stepper(draws)
 
         positions_per_second(once, WARM_STEPS, 1, run.device)
-        return round(1000 / positions_per_second(once, STEPS[run.device.type] // 5, 1, run.device), 2)
+        return round(1000 / positions_per_second(once, STEPS[run.device.type] // 2, 1, run.device), 2)
 
     return {"rows": taken(rows), "forward": taken(forward), "backward": taken(backward)}
 
