@@ -112,3 +112,10 @@ def test_labels_are_read_once(tmp_path: Path):
     before = growing.tables[1]
     assert growing.look_again() == 1
     assert growing.tables[1] is before
+
+
+def test_a_file_of_labels_that_is_not_there_is_a_mistake(tmp_path: Path):
+    label(tmp_path / "a.moves", 5, 3)
+    path = f"{tmp_path / 'a.moves'}:{tmp_path / 'b.moves'}"
+    with pytest.raises(UserError, match=r"b\.moves"):
+        GrowingTables((Source(kind="labels", path=path, share=1.0),), CPU)

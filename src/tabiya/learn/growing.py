@@ -27,7 +27,8 @@ def begun(source: Source) -> Source:
 def _is_begun(kind: str, path: Path) -> bool:
     if kind == "games":
         return (path / "manifest.json").exists()
-    return path.is_file() or any(path.glob("*.moves"))
+    # What has an ending is a file, and a file that is not there is a mistake to be told.
+    return bool(path.suffix) or any(path.glob("*.moves"))
 
 
 class GrowingTables:
