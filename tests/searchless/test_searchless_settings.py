@@ -22,7 +22,7 @@ def test_every_setting_says_what_it_may_be_and_takes_its_own_default(settings: t
 
 
 def test_settings_are_shown_beside_what_they_belong_to():
-    common = ["stalemate", "margin", "value", "threads", "seed"]
+    common = ["stalemate", "margin", "prior", "value", "threads", "seed"]
     shown = [option.name for option in ResNetSettings.options()]
     assert shown == ["mode", "temperature", "top_p", "mix", "repetition", *common]
     shown = [option.name for option in TransformerSettings.options()]

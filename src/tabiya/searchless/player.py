@@ -222,7 +222,9 @@ class SearchlessPlayer(Player, Generic[N, S]):
             # What was not looked at is as bad as the worst that was.
             worth = np.full(len(each.moves), outlook.worth.min())
             worth[top] = outlook.worth
-            log_p = log_softmax(each.log_p + worth / WORTH_SCALE)
+            own = each.log_p.copy()
+            own[top] = own[top[0]] + self.settings.prior * (own[top] - own[top[0]])
+            log_p = log_softmax(own + worth / WORTH_SCALE)
             best = int(np.argmax(log_p[top]))
             opinions.append(
                 Opinion(

@@ -76,6 +76,7 @@ DRAWING: Allowed = {"temperature": Real(0.0, 100.0), "top_p": Real(0.0, 1.0)}
 JUDGING: Allowed = {
     "stalemate": Choice("refuse", "allow"),
     "margin": Real(-0.5, 0.5),
+    "prior": Real(0.0, 1.0),
     "value": Choice("bins", "wdl"),
     "threads": Whole(1, 256),
     "seed": Whole(-1, 2**31 - 1),
@@ -108,6 +109,9 @@ class SearchlessSettings:
 
     margin: float = 0.05
     """How far above one half the expected score must be for the side to be better."""
+
+    prior: float = 1.0
+    """In mode second: how much of the policy's own leaning counts among the moves looked at."""
 
     value: str = "bins"
     """The head that the expected score comes from."""

@@ -130,6 +130,22 @@ def test_the_likeliest_move_is_looked_at_however_unlikely(judge: Judge):
     assert np.allclose(row, (log_p - log_p.max())[: len(row)], atol=0.05)
 
 
+def test_among_known_moves_the_policy_may_count_in_part(judge: Judge):
+    few = Reconsidering(sources=("games",), steps=1, moves=3, least=0.0)
+    partly = Reconsidering(sources=("games",), steps=1, moves=3, least=0.0, prior=0.25)
+    chosen = slot(MATE_IN_ONE, "a1b1")
+    whole, log_p = leaning(judge, MATE_IN_ONE, few, chosen, 0.9)
+    part, _ = leaning(judge, MATE_IN_ONE, partly, chosen, 0.9)
+    own = log_p[: len(whole)]
+    known = np.unique([*np.argsort(-own)[:3], chosen])
+    assert len(known) >= 3
+    top = own[known].max()
+    wanted = whole.copy()
+    wanted[known] -= 0.75 * (own[known] - top)
+    assert np.allclose(part, wanted - wanted.max(), atol=0.02)
+    assert not np.allclose(part, whole, atol=0.02)
+
+
 def test_one_outcome_alone_is_not_looked_at(judge: Judge, monkeypatch):
     shown: list[int] = []
     values = judge.values

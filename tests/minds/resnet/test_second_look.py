@@ -56,6 +56,23 @@ def test_three_moves_are_weighed_with_what_they_lead_to(build, monkeypatch):
     assert decision.move == first.moves[int(np.argmax(chances))].move
 
 
+def test_among_the_moves_looked_at_the_policy_may_count_in_part(build):
+    board = Board()
+    whole = opened(build())
+    part = opened(whole.network.path, mode="second&prior=0.25").play(board, Limit())
+    first = {
+        each.move: each.p for each in opened(whole.network.path, mode="policy").play(board, Limit()).moves
+    }
+    found = {each.move: each.p for each in part.moves}
+    second = {each.move: each.p for each in whole.play(board, Limit()).moves}
+    one, other, third, *rest = sorted(first, key=lambda move: -first[move])
+    for move in (other, third):
+        wanted = second[move] / second[one] * (first[one] / first[move]) ** 0.75
+        assert found[move] / found[one] == pytest.approx(wanted, rel=1e-4)
+    for move in rest:
+        assert found[move] / found[one] == pytest.approx(second[move] / second[one], rel=1e-4)
+
+
 def test_a_mate_is_known_by_the_rules_if_it_is_among_the_likeliest(build):
     board = Board(MATE_IN_ONE)
     likes = favouring(board, "d1d7", "d1d6", "d1d8")

@@ -2,7 +2,7 @@
 
 Policy and value err apart. A move that the policy likes and whose outcome the
 value likes is a far better choice than either of them makes alone
-(docs/resnet.md has the figures), so chances ∝ policy · exp(worth / temperature)
+(docs/resnet.md has the figures), so chances ∝ policy^prior · exp(worth / temperature)
 are what the policy is taught. Where a teacher was asked, its move has the worth
 that it gave and a little more, and no other move can be worth more. Unlike a
 teacher's move alone, which of several good ones it may be, this is the same
@@ -56,6 +56,9 @@ class Reconsidering:
     """Moves to which the policy gives less are not looked at; the likeliest one is."""
     temperature: float = 0.04
     """Worth that counts as much as a policy e times as high."""
+    prior: float = 1.0
+    """How much of the policy's own leaning counts among the moves that something is known of. With all of it
+    a policy grows sharper from run to run, and worth counts for less and less beside it."""
     chosen: float = 0.5
     """What a teacher's own move is given beyond its worth: it leans e to the power of this more."""
     news: float = 0.0
@@ -68,6 +71,8 @@ class Reconsidering:
             raise UserError("to reconsider, steps must not be negative and moves be at least 1")
         if self.temperature <= 0 or not 0 <= self.least < 1:
             raise UserError("to reconsider, temperature must be positive and least lie between 0 and 1")
+        if not 0 <= self.prior <= 1:
+            raise UserError(f"to reconsider, prior must lie between 0 and 1, got {self.prior}")
         if self.news < 0 or not 0 < self.least_stay <= 1:
             raise UserError("to reconsider, news must not be negative and least_stay lie above 0, at most 1")
         if self.news and self.steps:
@@ -140,10 +145,11 @@ def _chunk(
     ceiling = np.where(taught, value, np.inf).astype(np.float32)
     worth = np.where(looked_at, np.minimum(worth, ceiling[:, None]), worth)
     worth[asked] = value[taught]
+    own = _tempered(log_p, looked_at | (np.arange(log_p.shape[1]) == target[:, None]), settings.prior)
     # What was not looked at is as bad as the worst that was.
     lowest = worth.min(1, keepdims=True)
     worth = np.where(np.isinf(worth), np.where(np.isinf(lowest), 0.5, lowest), worth)
-    leaning = log_p + worth / settings.temperature
+    leaning = own + worth / settings.temperature
     leaning[asked] += settings.chosen
     leaning -= leaning.max(1, keepdims=True)
     chances = np.exp(leaning)
@@ -151,6 +157,15 @@ def _chunk(
     with np.errstate(invalid="ignore"):  # moves that are none: -inf less -inf
         news = np.where(chances > 0, chances * (leaning - log_p), 0).sum(1) / total - np.log(total)
     return np.maximum(leaning, LOWEST).astype(np.float16), news.astype(np.float32)
+
+
+def _tempered(log_p: NDArray[np.float32], known: NDArray[np.bool_], prior: float) -> NDArray[np.float32]:
+    """Log-probabilities that count in part among known moves; others keep their distance from the best."""
+    if prior == 1.0:
+        return log_p
+    top = np.where(known, log_p, -np.inf).max(1, keepdims=True)
+    with np.errstate(invalid="ignore"):  # rows of which nothing is known: -inf less -inf
+        return np.asarray(np.where(known, top + prior * (log_p - top), log_p))
 
 
 def _likely(log_p: NDArray[np.float32], settings: Reconsidering) -> NDArray[np.bool_]:
