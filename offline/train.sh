@@ -57,8 +57,8 @@ own() {
 
 # The other half, at work on what is hard, in files that are done one after the other: `score MINUTES`.
 score() {
-  $tabiya data curate own.fen --network "$start" --told "${TOLD:-0.1}" --max "${HARD:-262144}" --puzzles data/lichess.csv.zst --device "${DEVICE:-cuda}" \
-    --out hard.fen
+  $tabiya data curate own.fen --network "$start" --told "${TOLD:-0.1}" --max "${HARD:-262144}" \
+    --puzzles data/lichess.csv.zst --device "${DEVICE:-cuda}" --out hard.fen
   mkdir -p hard
   split -l "${PIECE:-8192}" -a 3 -d --additional-suffix=.fen hard.fen hard/
   setsid nice -n 19 timeout "$(($1 * 60))" $tabiya data label hard/*.fen --all-moves --depth 6 --out data/labels-own \

@@ -78,7 +78,7 @@ def test_where_no_folder_was_begun_the_first_is_named(tmp_path: Path):
 
 
 def label(file: Path, count: int, seed: int) -> np.ndarray:
-    """A file of labels of so many positions; their outcomes' offsets."""
+    """A file of labels of so many positions; those of them that are learned from."""
     packed = random_positions(count, seed=seed)
     offsets = _core.successors(packed)[0]
     file.parent.mkdir(exist_ok=True)

@@ -141,9 +141,10 @@ def load(
             names = parts_of(source.kind, path)
         if source.kind == "games":
             yield from _games(Path(path), names, split, threads, worth)
-        for file in [] if source.kind == "games" else names:
-            kind = _labels if source.kind == "labels" else _successors
-            yield from kind(Path(path) / file, split, threads, worth)
+            return
+        read_labels = _labels if source.kind == "labels" else _successors
+        for name in names:
+            yield from read_labels(Path(path) / name, split, threads, worth)
 
     def chunks() -> Iterator[Chunk]:
         number = 0
