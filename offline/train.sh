@@ -3,14 +3,14 @@
 # run go on by themselves once they are begun, so that calls may be short and lines may break.
 #
 #   train.sh take ARCHIVE …        unpack archives that have arrived
-#   train.sh own MINUTES           the shipped network plays itself; for so long half of the teachers choose moves in what it got
-#                                  into, and half score every move where its second look tells it most
+#   train.sh own MINUTES           the shipped network plays itself; for so long some of the teachers choose moves in what it got
+#                                  into, and the others score every move where its second look tells it most
 #   train.sh begin CONFIG MINUTES  extract, let teachers fill folders for the first MINUTES, train
 #   train.sh wait SECONDS          show how it goes until it ends, so many seconds at most
 #   train.sh end OUT               the network, in float32 and in eight bits, and the run's log, to the folder OUT
 #
 # Everything lies in $OFFLINE (offline-run in the home folder). TEACHERS (14) engines work beside the run, or beside what comes
-# before it. OWN (16384) games are played by `own`, and of their positions that are told TOLD (0.1) or more at most HARD
+# before it, and SCORERS (half) of them are those that score every move in `own`. OWN (16384) games are played by `own`, and of their positions that are told TOLD (0.1) or more at most HARD
 # (262144) get every move scored. SAMPLE (0.1) of the games' positions are learned from, WANDER (0) of them after a move of
 # chance. The shipped network is made data/start.safetensors where that has not arrived. GAMES (0): at the end the network of
 # eight bits plays so many games against the shipped one, and four times as many against its own float32; another machine
@@ -22,7 +22,9 @@ at=$(cd "$at" && pwd)
 mkdir -p "$at/data"
 export PYTHONPATH="$at/program/src:$at/program/site"
 tabiya="${PYTHON:-python3} -m tabiya"
-each=$((${TEACHERS:-14} / 2))
+teachers=${TEACHERS:-14}
+each=$((teachers / 2))
+scorers=${SCORERS:-$each}
 
 take() {
   for archive in "$@"; do
@@ -31,13 +33,13 @@ take() {
   ls "$at"
 }
 
-# Half of the teachers, at work by themselves: `teach SOURCE MINUTES OUT OPTION …`.
+# Some of the teachers, at work by themselves: `teach HOW_MANY SOURCE MINUTES OUT OPTION …`.
 teach() {
-  source=$1 minutes=$2 out=$3
-  shift 3
+  many=$1 source=$2 minutes=$3 out=$4
+  shift 4
   chmod +x program/stockfish
   setsid nice -n 19 timeout "$((minutes * 60))" $tabiya data choose "$source" --out "data/$out" --teacher "$at/program/stockfish" \
-    --nodes 1500 --positions 20000000 --line 4 --wander 0.25 --puzzles data/lichess.csv.zst --workers "$each" "$@" \
+    --nodes 1500 --positions 20000000 --line 4 --wander 0.25 --puzzles data/lichess.csv.zst --workers "$many" "$@" \
     >"$out.log" 2>&1 &
 }
 
@@ -50,19 +52,19 @@ own() {
   fi
   $tabiya data selfplay "$start" --games "${OWN:-16384}" --openings data/noob_3moves.epd.zst --device "${DEVICE:-cuda}" --out own.fen
   if [ "$each" -gt 0 ]; then
-    teach own.fen "$1" lines-own --seed 300
+    teach $((teachers - scorers)) own.fen "$1" lines-own --seed 300
     score "$1"
   fi
 }
 
-# The other half, at work on what is hard, in files that are done one after the other: `score MINUTES`.
+# The others, at work on what is hard, in files that are done one after the other: `score MINUTES`.
 score() {
   $tabiya data curate own.fen --network "$start" --told "${TOLD:-0.1}" --max "${HARD:-262144}" \
     --puzzles data/lichess.csv.zst --device "${DEVICE:-cuda}" --out hard.fen
   mkdir -p hard
   split -l "${PIECE:-8192}" -a 3 -d --additional-suffix=.fen hard.fen hard/
   setsid nice -n 19 timeout "$(($1 * 60))" $tabiya data label hard/*.fen --all-moves --depth 6 --out data/labels-own \
-    --teacher "$at/program/stockfish" --workers "$each" >labels-own.log 2>&1 &
+    --teacher "$at/program/stockfish" --workers "$scorers" >labels-own.log 2>&1 &
 }
 
 begin() {
@@ -82,7 +84,7 @@ begin() {
     for men in 2-32 8-28; do
       games=$(ls more/games/* | awk "NR % 2 == $number % 2")
       $extract --sample 0.5 --out "data/from-$number" $games
-      teach "data/from-$number" "$minutes" "lines-$number" --men "$men" --seed "${number}02"
+      teach "$each" "data/from-$number" "$minutes" "lines-$number" --men "$men" --seed "${number}02"
       number=$((number + 1))
     done
   fi

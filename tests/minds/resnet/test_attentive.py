@@ -31,11 +31,10 @@ from tabiya.minds.resnet.restored import restored  # noqa: E402
 def one_shape(**more: Any) -> ResNetShape:
     sizes = {"blocks": 4, "channels": 32, "mixing_heads": 2, "hidden": 48, "suggestion": (4, 24, 16)}
     return ResNetShape(
-        tower="attention",
         value_channels=2,
         value_hidden=4,
         move_head="pairs",
-        **(sizes | {"attacks": True, "relays_every": 2, "relay_channels": 3} | more),
+        **({"tower": "attention"} | sizes | {"attacks": True, "relays_every": 2, "relay_channels": 3} | more),
     )
 
 
@@ -82,9 +81,20 @@ def test_relays_stand_in_every_so_many_blocks():
     assert not any(block.tell is not None for block in without.tower.blocks)
 
 
-@pytest.mark.parametrize("relays_every", [0, 2])
-def test_a_file_in_eight_bits_answers_and_is_restored_nearly_as_it_was(relays_every: int, tmp_path: Path):
-    shape = one_shape(relays_every=relays_every)
+def test_a_later_round_thinks_on_about_what_the_one_before_it_made():
+    shape = one_shape(rounds=2)
+    network, once = some_network(shape), ResNet(one_shape())
+    once.load_state_dict({name: each for name, each in network.state_dict().items() if ".again." not in name})
+    planes = planes_of(torch.tensor(random_positions(9, seed=6)), 21)
+    twice, one = network(planes)[0], once.eval()(planes)[0]
+    assert (twice - one).abs().mean() > 0.1 * one.std()
+    weights = [sum(each.numel() for each in made.parameters()) for made in (network, once)]
+    assert weights[0] < 1.05 * weights[1]
+
+
+@pytest.mark.parametrize("more", [{"relays_every": 0}, {}, {"rounds": 2}])
+def test_a_file_in_eight_bits_answers_and_is_restored_nearly_as_it_was(more: dict[str, int], tmp_path: Path):
+    shape = one_shape(**more)
     network, packed = some_network(shape), random_positions(9, seed=6)
     planes, wide, small = planes_of(torch.tensor(packed), 21), tmp_path / "wide.onnx", tmp_path / "small.onnx"
     export_onnx(network, 21, wide)
@@ -145,6 +155,8 @@ def test_the_kernel_gives_what_plain_torch_gives(interpreted: Callable[[str], fl
         ({"suggestion": (4, 0, 16)}, "suggestion must have three sizes of at least 1"),
         ({"mixing_heads": 3}, "channels must be a multiple of mixing_heads, got 32 and 3"),
         ({"hidden": 0}, "hidden must be at least 1, got 0"),
+        ({"rounds": 0}, "rounds must be at least 1, got 0"),
+        ({"rounds": 2, "tower": "convolutions"}, "only a tower of attention is gone through in rounds"),
     ],
 )
 def test_sizes_that_make_no_tower_are_refused(wrong: dict[str, Any], sentence: str):

@@ -87,6 +87,29 @@ def test_a_place_that_is_lost_or_not_known_is_said(blocks, old, new):
         grown(state_tensors(model=small, rng=False), large)
 
 
+ATTENTIVE = replace(
+    NARROW, tower="attention", mixing_every=0, hidden=12, suggestion=(2, 6, 4), attacks=True, relays_every=1
+)
+
+
+@pytest.mark.parametrize("rounds", [2, 3])
+def test_a_tower_that_goes_through_its_blocks_again_says_what_it_said_before(rounds):
+    small, large = trained(ATTENTIVE), ResNet(replace(ATTENTIVE, rounds=rounds)).eval()
+    fresh = load_fitting(large, grown(state_tensors(model=small, rng=False), large))
+    assert {name.rpartition(".")[2] for name in fresh} == {"heard", "made"}
+    again = large.tower.blocks[1].again[-1].own_norm
+    assert torch.equal(again.weight, small.tower.blocks[1].own_norm.weight)
+    assert len(again.weight.unique()) > 1
+    planes = planes_of(torch.tensor(random_positions(5, seed=1)), 18)
+    for before, after in zip(small(planes), large(planes), strict=True):
+        assert torch.allclose(before, after, rtol=1e-3, atol=1e-4)
+    sum(output.float().square().mean() for output in large(planes)).backward()
+    for block in large.tower.blocks:
+        for later in block.again:
+            assert later.heard.grad.abs().max() > 0
+            assert later.made.grad.abs().max() > 0
+
+
 def test_what_is_new_in_it_learns():
     small, large = trained(NARROW), ResNet(replace(NARROW, channels=12))
     load_fitting(large, grown(state_tensors(model=small, rng=False), large))

@@ -7,6 +7,10 @@ for each head, a number for each of the 64 × 64 pairs (after Leela's networks,
 which call it smolgen). Beside the heads that choose there may be some that the
 rules direct: a square hears from those that attack it, that it attacks, and
 that it sees (`attacks.py`). Every block begins as the identity.
+
+All blocks may be gone through in several rounds: the same weights think again
+about what they made of the board, which costs time and hardly any room. Each
+later round has norms of its own, and begins as the identity, too.
 """
 
 from __future__ import annotations
@@ -38,11 +42,28 @@ class Suggestion(nn.Module):
         return each
 
 
+class Again(nn.Module):
+    """What a block has of its own in a later round: its norms, and how much of what it makes is added."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(channels)
+        self.own_norm = nn.LayerNorm(channels)
+        self.heard = nn.Parameter(torch.zeros(channels))
+        self.made = nn.Parameter(torch.zeros(channels))
+
+
 class AttentiveBlock(nn.Module):
     """Squares [B, 64, C] to squares: whom each hears, then what each makes of it for itself."""
 
     def __init__(
-        self, channels: int, heads: int, hidden: int, relayed: int, suggestion: tuple[int, int, int]
+        self,
+        channels: int,
+        heads: int,
+        hidden: int,
+        relayed: int,
+        suggestion: tuple[int, int, int],
+        rounds: int = 1,
     ) -> None:
         """`relayed`: numbers that a square tells in each of the rules' relations; 0: none."""
         super().__init__()
@@ -55,23 +76,36 @@ class AttentiveBlock(nn.Module):
         self.own_norm = nn.LayerNorm(channels)
         self.up = nn.Linear(channels, hidden)
         self.down = nn.Linear(hidden, channels)
+        self.again = nn.ModuleList(Again(channels) for _ in range(rounds - 1))
         self.fused = False
         """Whether attention is computed by `attention_kernel.py`."""
         nn.init.zeros_(self.join.weight)
         nn.init.zeros_(self.down.weight)
         nn.init.zeros_(self.down.bias)
 
-    def forward(self, x: Tensor, pairs: nn.Linear, relations: Tensor | None) -> Tensor:
-        squares = self.norm(x)
+    def forward(self, x: Tensor, pairs: nn.Linear, relations: Tensor | None, number: int = 0) -> Tensor:
+        """`number`: the round, from 0."""
+        if not number:
+            x = x + self._heard(self.norm(x), pairs, relations)
+            return x + self._made(self.own_norm(x))
+        again = self.again[number - 1]
+        x = x + again.heard * self._heard(again.norm(x), pairs, relations)
+        last: Tensor = x + again.made * self._made(again.own_norm(x))
+        return last
+
+    def _heard(self, squares: Tensor, pairs: nn.Linear, relations: Tensor | None) -> Tensor:
         bias = pairs(self.suggestion(squares)).unflatten(-1, (SQUARES, SQUARES))
         heard = self._attended(self.look(squares).unflatten(-1, (3, self.heads, -1)), bias).flatten(2)
         if self.tell is not None and relations is not None:
             told = self.tell(squares).unflatten(-1, (RELATIONS, self.relayed)).transpose(1, 2)
             relayed = torch.relu(relations.to(told.dtype) @ told).transpose(1, 2)
             heard = torch.cat([heard, relayed.flatten(2)], 2)
-        x = x + self.join(heard)
-        added: Tensor = self.down(torch.relu(self.up(self.own_norm(x))).square())
-        return x + added
+        joined: Tensor = self.join(heard)
+        return joined
+
+    def _made(self, squares: Tensor) -> Tensor:
+        made: Tensor = self.down(torch.relu(self.up(squares)).square())
+        return made
 
     def _attended(self, looks: Tensor, bias: Tensor) -> Tensor:
         """[B, 64, 3, heads, C / heads] and [B, heads, 64, 64] to [B, 64, heads, C / heads]."""
@@ -96,16 +130,20 @@ class AttentiveTower(nn.Module):
         hidden: int,
         relays: tuple[int, int],
         suggestion: tuple[int, int, int],
+        rounds: int = 1,
     ) -> None:
         """`relays`: in every so many blocks the rules direct some heads too; the numbers told there."""
         super().__init__()
         every, told = relays
         self.places = nn.Parameter(torch.zeros(SQUARES, channels))
         """What a square is by its place alone."""
+        self.rounds = rounds
         self.pairs = nn.Linear(suggestion[2], SQUARES * SQUARES, bias=False)
         """From a suggestion to pairs of squares: one for all blocks."""
         self.blocks = nn.ModuleList(
-            AttentiveBlock(channels, heads, hidden, told if every and number % every == 0 else 0, suggestion)
+            AttentiveBlock(
+                channels, heads, hidden, told if every and number % every == 0 else 0, suggestion, rounds
+            )
             for number in range(1, blocks + 1)
         )
         self.last_norm = nn.LayerNorm(channels)
@@ -115,8 +153,9 @@ class AttentiveTower(nn.Module):
     def forward(self, features: Tensor, relations: Tensor | None) -> Tensor:
         x = features.flatten(2).transpose(1, 2)
         x = x + self.places.to(x.dtype)
-        for block in self.blocks:
-            x = block(x, self.pairs, relations)
+        for number in range(self.rounds):
+            for block in self.blocks:
+                x = block(x, self.pairs, relations, number)
         made: Tensor = self.last_norm(x).transpose(1, 2).unflatten(2, (8, 8))
         return made
 

@@ -11,8 +11,8 @@ from tabiya.learn.feed import Table, legal_rows
 from tabiya.minds.resnet.judge import Judge
 from tabiya.minds.resnet.reconsidering import Reconsidering, leanings
 
-SECOND_LOOK = Reconsidering(sources=(), moves=3, least=0.03)
-"""At three moves, as in the shipped network's runs."""
+SECOND_LOOK = Reconsidering(sources=(), moves=3, least=0.03, prior=0.25)
+"""At three moves, as in the shipped network's run."""
 
 
 def told(judge: Judge, packed: NDArray[np.uint8], threads: int) -> NDArray[np.float32]:

@@ -4,11 +4,13 @@ New channels are fed at random and listened to by nobody: the weights by which
 the old parts would read them are zero. So the wide network begins with the
 narrow one's answers, and what is new earns its place by its gradient. Deeper
 it may be as well, and its squares may look at each other more often, because a
-block of either kind begins as the identity.
+block of either kind begins as the identity. So does each later round through a
+tower's blocks, with the norms of the first.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 import torch
@@ -45,6 +47,17 @@ def grown(tensors: Mapping[str, Tensor], network: ResNet) -> dict[str, Tensor]:
             raise UserError(
                 f"the checkpoint's {name} is {list(old.shape)}, which does not fit into {list(new.shape)}"
             )
+    return found | _norms_of_later_rounds(found, fresh)
+
+
+def _norms_of_later_rounds(tensors: Mapping[str, Tensor], wanted: Iterable[str]) -> dict[str, Tensor]:
+    """For each norm of a later round, that the weights lack, the same block's of the first one."""
+    found = {}
+    for name in wanted:
+        first = re.sub(r"\.again\.\d+\.", ".", name)
+        for prefix in ("ema", "model"):
+            if f"{prefix}.{name}" not in tensors and f"{prefix}.{first}" in tensors:
+                found[f"{prefix}.{name}"] = tensors[f"{prefix}.{first}"]
     return found
 
 

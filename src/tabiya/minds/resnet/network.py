@@ -53,6 +53,8 @@ class ResNetShape:
     """In a tower of attention: numbers that each square makes for itself inside a block."""
     suggestion: tuple[int, int, int] = (16, 96, 64)
     """There, too: numbers that a square tells the summary, that the summary has, that a head gets."""
+    rounds: int = 1
+    """There, too: how often its blocks are gone through, one after the other."""
     value_channels: int = 32
     value_hidden: int = 128
     value_bins: int = 64
@@ -65,11 +67,13 @@ class ResNetShape:
     def __post_init__(self) -> None:
         if self.planes not in (18, 21):
             raise UserError(f"the network reads 18 or 21 planes, got {self.planes}")
-        for name in (*("blocks", "channels", "relay_channels", "hidden"), *_VALUE_SIZES):
+        for name in (*("blocks", "channels", "relay_channels", "hidden", "rounds"), *_VALUE_SIZES):
             if getattr(self, name) < 1:
                 raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
         if min(self.suggestion) < 1:
             raise UserError(f"suggestion must have three sizes of at least 1, got {list(self.suggestion)}")
+        if self.rounds > 1 and self.tower != "attention":
+            raise UserError("only a tower of attention is gone through in rounds")
         for name in ("squeeze", "mixing_every", "relays_every"):
             if getattr(self, name) < 0:
                 raise UserError(f"{name} must not be negative, got {getattr(self, name)}")
@@ -215,7 +219,7 @@ class Planes(nn.Conv2d):
 def _attentive(shape: ResNetShape) -> AttentiveTower:
     relays = shape.relays_every, shape.relay_channels
     return AttentiveTower(
-        shape.channels, shape.blocks, shape.mixing_heads, shape.hidden, relays, shape.suggestion
+        shape.channels, shape.blocks, shape.mixing_heads, shape.hidden, relays, shape.suggestion, shape.rounds
     )
 
 
