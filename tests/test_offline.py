@@ -120,12 +120,12 @@ def test_teachers_choose_moves_and_score_them_where_the_network_s_own_games_led(
     trained = machine / "runs" / "offline" / "step-00000003.safetensors"
     trained.rename(machine / "data" / "start.safetensors")
     (machine / "program" / "stockfish").write_text(f'#!/bin/sh\nexec "{stockfish}"\n')
-    played = call("own", "2", OWN="64", TEACHERS="2", PIECE="8", TOLD="1e-6")
+    played = call("own", "2", OWN="64", TEACHERS="3", SCORERS="2", PIECE="8", TOLD="1e-6", HARD="400")
     assert played.returncode == 0, played.stderr
     seen = (machine / "own.fen").read_text().splitlines()
     hard = (machine / "hard.fen").read_text().splitlines()
     assert len(seen) > 500
-    assert 8 < len(hard) < len(seen)
+    assert len(hard) == 400
     assert set(hard) <= set(seen)
     deadline = time.monotonic() + 100
     first, second = (machine / "data" / "labels-own" / f"00{n}.moves" for n in (0, 1))

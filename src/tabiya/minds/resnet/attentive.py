@@ -89,6 +89,7 @@ class AttentiveBlock(nn.Module):
             x = x + self._heard(self.norm(x), pairs, relations)
             return x + self._made(self.own_norm(x))
         again = self.again[number - 1]
+        assert isinstance(again, Again)
         x = x + again.heard * self._heard(again.norm(x), pairs, relations)
         last: Tensor = x + again.made * self._made(again.own_norm(x))
         return last
