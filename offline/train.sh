@@ -10,8 +10,8 @@
 #   train.sh end OUT               the network, in float32 and in eight bits, and the run's log, to the folder OUT
 #
 # Everything lies in $OFFLINE (offline-run in the home folder). TEACHERS (14) engines work beside the run, or beside what comes
-# before it, and SCORERS (half) of them are those that score every move in `own`. OWN (16384) games are played by `own`, and of their positions that are told TOLD (0.1) or more at most HARD
-# (262144) get every move scored. SAMPLE (0.1) of the games' positions are learned from, WANDER (0) of them after a move of
+# before it, and SCORERS (half) of them are those that score every move in `own`. OWN (16384) games are played by `own`, and of
+# their positions that are told TOLD (0.1) or more at most HARD (262144) get every move scored. SAMPLE (0.1) of the games' positions are learned from, WANDER (0) of them after a move of
 # chance. The shipped network is made data/start.safetensors where that has not arrived. GAMES (0): at the end the network of
 # eight bits plays so many games against the shipped one, and four times as many against its own float32; another machine
 # can do that as well, and later.
