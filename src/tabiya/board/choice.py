@@ -39,6 +39,18 @@ def from_worth(worth: NDArray[np.float64]) -> NDArray[np.float64]:
     return log_softmax(worth / WORTH_SCALE)
 
 
+def tempered(log_p: NDArray[Any], known: NDArray[np.bool_], prior: float) -> NDArray[Any]:
+    """Log-probabilities, a vector or row by row, that count in part among known moves; others as they are.
+
+    What counts in part is the distance from the likeliest of the known.
+    """
+    if prior == 1.0:
+        return log_p
+    top = np.where(known, log_p, -np.inf).max(-1, keepdims=True)
+    with np.errstate(invalid="ignore"):  # rows of which nothing is known: -inf less -inf
+        return np.asarray(np.where(known, top + prior * (log_p - top), log_p))
+
+
 def repeats(board: Board, moves: list[str], times: int) -> NDArray[np.bool_]:
     """Which moves bring about a position that stood `times` times or more, or let fifty moves pass.
 

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tabiya._core import Board
 from tabiya.board.afterwards import DRAW, Outlook, Successors, Wdl
-from tabiya.board.choice import WORTH_SCALE, choose, draws, from_worth, log_softmax, repeats
+from tabiya.board.choice import WORTH_SCALE, choose, draws, from_worth, log_softmax, repeats, tempered
 from tabiya.data.scale import centipawns
 from tabiya.data.worth import centipawns_of
 from tabiya.player import (
@@ -222,8 +222,8 @@ class SearchlessPlayer(Player, Generic[N, S]):
             # What was not looked at is as bad as the worst that was.
             worth = np.full(len(each.moves), outlook.worth.min())
             worth[top] = outlook.worth
-            own = each.log_p.copy()
-            own[top] = own[top[0]] + self.settings.prior * (own[top] - own[top[0]])
+            looked_at = np.isin(np.arange(len(each.moves)), top)
+            own = tempered(each.log_p, looked_at, self.settings.prior)
             log_p = log_softmax(own + worth / WORTH_SCALE)
             best = int(np.argmax(log_p[top]))
             opinions.append(

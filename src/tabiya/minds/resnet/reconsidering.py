@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tabiya import _core
+from tabiya.board.choice import tempered
 from tabiya.board.states import DRAWN, GOES_ON, MATED
 from tabiya.errors import UserError
 from tabiya.learn.feed import Table
@@ -145,7 +146,7 @@ def _chunk(
     ceiling = np.where(taught, value, np.inf).astype(np.float32)
     worth = np.where(looked_at, np.minimum(worth, ceiling[:, None]), worth)
     worth[asked] = value[taught]
-    own = _tempered(log_p, looked_at | (np.arange(log_p.shape[1]) == target[:, None]), settings.prior)
+    own = tempered(log_p, looked_at | (np.arange(log_p.shape[1]) == target[:, None]), settings.prior)
     # What was not looked at is as bad as the worst that was.
     lowest = worth.min(1, keepdims=True)
     worth = np.where(np.isinf(worth), np.where(np.isinf(lowest), 0.5, lowest), worth)
@@ -157,15 +158,6 @@ def _chunk(
     with np.errstate(invalid="ignore"):  # moves that are none: -inf less -inf
         news = np.where(chances > 0, chances * (leaning - log_p), 0).sum(1) / total - np.log(total)
     return np.maximum(leaning, LOWEST).astype(np.float16), news.astype(np.float32)
-
-
-def _tempered(log_p: NDArray[np.float32], known: NDArray[np.bool_], prior: float) -> NDArray[np.float32]:
-    """Log-probabilities that count in part among known moves; others keep their distance from the best."""
-    if prior == 1.0:
-        return log_p
-    top = np.where(known, log_p, -np.inf).max(1, keepdims=True)
-    with np.errstate(invalid="ignore"):  # rows of which nothing is known: -inf less -inf
-        return np.asarray(np.where(known, top + prior * (log_p - top), log_p))
 
 
 def _likely(log_p: NDArray[np.float32], settings: Reconsidering) -> NDArray[np.bool_]:
